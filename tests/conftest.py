@@ -84,6 +84,30 @@ def _reset_dspy() -> None:
     dspy.configure_cache(enable_disk_cache=False, enable_memory_cache=True)
 
 
+@pytest.fixture
+def parquet_in_this_process(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Read the corpus of a run without a bounded process, whose start takes a second."""
+    from pyarrow import parquet
+
+    def rows(file: Path, **limits: int) -> Iterator[tuple[str, dict[str, object]]]:
+        yield from ((str(file), row) for row in parquet.read_table(file).to_pylist())
+
+    monkeypatch.setattr("groundset.rows.parquet_rows", rows)
+
+
+@pytest.fixture
+def status_of() -> Callable[..., object]:
+    """Run a command in this process, and return its exit status."""
+    from groundset import cli
+
+    def run(*arguments: object) -> object:
+        with pytest.raises(SystemExit) as left:
+            cli.main([str(each) for each in arguments])
+        return left.value.code
+
+    return run
+
+
 @pytest.fixture(scope="session")
 def smollm2() -> Path:
     """The weights of the smallest language model, pulled on first use."""

@@ -35,6 +35,11 @@ def cut(source: Document) -> list[Chunk]:
     return chunks
 
 
+def chunk(name: str, text: str = "x", **changes: Any) -> Chunk:
+    place = {"doc_id": "d", "path": "d.md", "title": "", "start": 0, "end": len(text)}
+    return Chunk(chunk_id=name, text=text, **{**place, **changes})
+
+
 def sample(name: str, *contexts: Chunk, **changes: Any) -> Sample:
     first = contexts[0]
     fields = {

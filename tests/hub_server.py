@@ -8,16 +8,15 @@ and fails when it is told to.
 import base64
 import hashlib
 import json
-import threading
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 from urllib.parse import parse_qs, unquote, urlsplit
 
 import yaml
+from model_server import running
 
 TOKEN = "hf_secret-of-the-tests"
 _LARGE = (".parquet", ".safetensors")
@@ -91,10 +90,11 @@ def _blob_id(content: bytes) -> str:
 
 
 class _AnswerError(Exception):
-    def __init__(
-        self, status: int, body: Any = None, code: str = "", headers: dict[str, str] | None = None
-    ) -> None:
-        self.status, self.body, self.headers = status, body, headers or {}
+    """Ends a request; a text is an error."""
+
+    def __init__(self, status: int, body: Any, code: str = "", **headers: str) -> None:
+        self.status, self.headers = status, headers
+        self.body = {"error": body} if isinstance(body, str) else body
         if code:
             self.headers["X-Error-Code"] = code
 
@@ -103,14 +103,6 @@ class _Handler(BaseHTTPRequestHandler):
     server: HubServer
 
     def do_GET(self) -> None:
-        self._serve()
-
-    do_HEAD = do_POST = do_PUT = do_GET  # noqa: N815
-
-    def log_message(self, format: str, *args: object) -> None:
-        pass
-
-    def _serve(self) -> None:
         parts = urlsplit(self.path)
         asked = f"{self.command} {self.path} {self.headers.get('Range', '')}".rstrip()
         self.server.asked.append(asked)
@@ -118,22 +110,24 @@ class _Handler(BaseHTTPRequestHandler):
         for place, (text, status) in enumerate(self.server.failing):
             if text in asked:
                 del self.server.failing[place]
-                if status <= 0:
-                    time.sleep(-status)
-                    self.close_connection = True
-                    self.connection.shutdown(2)
-                    return
-                return self._send(
-                    _AnswerError(status, {"error": f"told to fail with {status}; {TOKEN}"})
-                )
+                return self._fail(status)
+        path = [unquote(part) for part in parts.path.strip("/").split("/")]
         try:
-            self._route(
-                [unquote(part) for part in parts.path.strip("/").split("/")],
-                parse_qs(parts.query),
-                body,
-            )
+            self._route(path, parse_qs(parts.query), body)
         except _AnswerError as answer:
             self._send(answer)
+
+    do_HEAD = do_POST = do_PUT = do_GET  # noqa: N815
+
+    def log_message(self, format: str, *args: object) -> None:
+        pass
+
+    def _fail(self, status: int) -> None:
+        if status > 0:
+            return self._send(_AnswerError(status, f"told to fail with {status}; {TOKEN}"))
+        time.sleep(-status)
+        self.close_connection = True
+        self.connection.shutdown(2)
 
     def _send(self, answer: _AnswerError) -> None:
         raw = answer.body if isinstance(answer.body, bytes) else json.dumps(answer.body).encode()
@@ -162,24 +156,24 @@ class _Handler(BaseHTTPRequestHandler):
         if "resolve" in path:
             owner, name, _, revision, *file = path[path[0] == "datasets" :]
             self._resolve(f"{owner}/{name}", revision, "/".join(file))
-        raise _AnswerError(404, {"error": "no such page"})
+        raise _AnswerError(404, "no such page")
 
     def _needs_token(self) -> None:
         if self.headers.get("Authorization") != f"Bearer {TOKEN}":
-            raise _AnswerError(401, {"error": "Invalid credentials in Authorization header"})
+            raise _AnswerError(401, "Invalid credentials in Authorization header")
 
     def _repo(self, name: str) -> Repo:
         repo = self.server.repos.get(name)
         if repo is None or (
             repo.private and self.headers.get("Authorization") != f"Bearer {TOKEN}"
         ):
-            raise _AnswerError(404, {"error": "Repository not found"}, "RepoNotFound")
+            raise _AnswerError(404, "Repository not found", "RepoNotFound")
         return repo
 
     def _files(self, repo: Repo, revision: str) -> tuple[str, dict[str, str]]:
         sha = repo.head if revision == "main" else revision
         if sha not in repo.commits:
-            raise _AnswerError(404, {"error": "Invalid rev id"}, "RevisionNotFound")
+            raise _AnswerError(404, "Invalid rev id", "RevisionNotFound")
         return sha, repo.commits[sha]
 
     def _create(self, asked: dict[str, Any]) -> None:
@@ -187,7 +181,7 @@ class _Handler(BaseHTTPRequestHandler):
         name = f"{asked['organization']}/{asked['name']}"
         if asked["organization"] != "you":
             raise _AnswerError(
-                403, {"error": "You don't have the rights to create a dataset under this namespace"}
+                403, "You don't have the rights to create a dataset under this namespace"
             )
         known = name in self.server.repos
         if not known:
@@ -246,9 +240,7 @@ class _Handler(BaseHTTPRequestHandler):
     ) -> str:
         header = lines[0]["value"]
         if header.get("parentCommit") not in (None, sha):
-            raise _AnswerError(
-                412, {"error": "A commit has happened since. Please refresh and try again."}
-            )
+            raise _AnswerError(412, "A commit has happened since. Please refresh and try again.")
         for line in lines[1:]:
             value = line["value"]
             if line["key"] == "deletedFile":
@@ -285,23 +277,13 @@ class _Handler(BaseHTTPRequestHandler):
     def _resolve(self, name: str, revision: str, path: str) -> None:
         sha, files = self._files(self._repo(name), revision)
         if path not in files:
-            raise _AnswerError(404, {"error": "Entry not found"}, "EntryNotFound")
+            raise _AnswerError(404, "Entry not found", "EntryNotFound")
         headers = {"ETag": f'"{files[path]}"', "X-Repo-Commit": sha}
         wanted = self.headers.get("Range", "")
         start = int(wanted[6:-1]) if wanted.endswith("-") else 0
         content = self.server.blobs[files[path]][start:]
-        raise _AnswerError(206 if start else 200, content, headers=headers)
+        raise _AnswerError(206 if start else 200, content, **headers)
 
 
-@contextmanager
-def serving() -> Iterator[HubServer]:
-    """Serve until the block ends."""
-    server = HubServer()
-    thread = threading.Thread(target=server.serve_forever, args=(0.01,))
-    thread.start()
-    try:
-        yield server
-    finally:
-        server.shutdown()
-        thread.join()
-        server.server_close()
+def serving() -> AbstractContextManager[HubServer]:
+    return running(HubServer())

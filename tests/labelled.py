@@ -8,6 +8,10 @@ from dspy.lm15 import Request, Response
 from scripted import ScriptedEngine, response, user_turn
 
 PASSAGE = "The weir at Ebbing was built in 1891 by the miller Jonas Alder. It is 40 metres long."
+ASKED = (
+    "Form: simple\nKind: fact\nQuestion: Who built the weir at Ebbing?\nAnswer: Jonas Alder\n"
+    "Evidence: built in 1891 by the miller Jonas Alder"
+)
 KEPT = (
     "Reason: fine\nAnswer: {answer}\nIndependent: yes\nClear: yes\nAnswerable: yes\nConfidence: 90"
 )
@@ -22,13 +26,14 @@ def question(number: int, *, good: bool, split: str) -> dict[str, Any]:
     asked = f"Who built the weir at Ebbing ({number})?" if good else f"Who built it ({number})?"
     answer = {"answer": {"text": "Jonas Alder", "label": "correct"}} if good else {}
     return {
-        **{"id": f"q{number}", "document": f"{split}-{number % 4}", "split": split},
-        **{"passage": PASSAGE, "question": asked},
-        **{
-            "label": "good" if good else "bad",
-            "reason": "ok" if good else "vague",
-            "explanation": "so it is",
-        },
+        "id": f"q{number}",
+        "document": f"{split}-{number % 4}",
+        "split": split,
+        "passage": PASSAGE,
+        "question": asked,
+        "label": "good" if good else "bad",
+        "reason": "ok" if good else "vague",
+        "explanation": "so it is",
         **answer,
     }
 
@@ -43,9 +48,19 @@ def questions(of_split: int = 12) -> list[dict[str, Any]]:
     ]
 
 
+def chunks(of_split: int) -> list[dict[str, Any]]:
+    """Return labels of good chunks of all splits."""
+    fixed = {"topic": "Ebbing", "text": PASSAGE, "label": "good", "reason": "ok"}
+    return [
+        {"id": f"{split}{number}", "document": f"{split}{number % 2}", "split": split, **fixed}
+        for split in ("train", "dev", "test")
+        for number in range(of_split)
+    ]
+
+
 def write(file: Path, rows: list[dict[str, Any]]) -> Path:
     """Write rows as JSON lines."""
-    file.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    file.write_text("".join(json.dumps(row) + "\n" for row in rows), "utf-8")
     return file
 
 

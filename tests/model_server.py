@@ -5,11 +5,12 @@ asked.
 import json
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from typing import Any
+from typing import Any, TypeVar
 
 MODEL = "tiny"
+Server = TypeVar("Server", bound=ThreadingHTTPServer)
 Answer = str | dict[str, Any] | tuple[int, Any]
 
 
@@ -88,11 +89,8 @@ class _Handler(BaseHTTPRequestHandler):
 
 
 @contextmanager
-def serving(
-    answer: Callable[[dict[str, Any]], Answer] | Answer = "Hello", port: int = 0
-) -> Iterator[ModelServer]:
+def running(server: Server) -> Iterator[Server]:
     """Serve until the block ends."""
-    server = ModelServer(answer if callable(answer) else lambda _: answer, port)
     thread = threading.Thread(target=server.serve_forever, args=(0.01,))
     thread.start()
     try:
@@ -101,3 +99,9 @@ def serving(
         server.shutdown()
         thread.join()
         server.server_close()
+
+
+def serving(
+    answer: Callable[[dict[str, Any]], Answer] | Answer = "Hello", port: int = 0
+) -> AbstractContextManager[ModelServer]:
+    return running(ModelServer(answer if callable(answer) else lambda _: answer, port))

@@ -15,7 +15,7 @@ import struct
 import subprocess
 import sys
 from collections import namedtuple
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from importlib.metadata import packages_distributions
 from pathlib import Path
@@ -25,7 +25,7 @@ import dspy
 import numpy as np
 import pyarrow as pa
 import pytest
-from foreign_files import archive, docx
+from foreign_files import archive, docx, pdf
 from model_server import serving
 from pyarrow import parquet
 
@@ -55,9 +55,7 @@ Command = Callable[..., Ended]
 
 
 @pytest.fixture
-def command(
-    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> Command:
+def command(capsys, monkeypatch, tmp_path) -> Command:
     """Run a command in this process, in an empty folder."""
     (tmp_path / "here").mkdir()
     monkeypatch.chdir(tmp_path / "here")
@@ -73,7 +71,7 @@ def command(
 
 
 @pytest.fixture
-def refused(command: Command, tmp_path: Path) -> Callable[..., str]:
+def refused(command, tmp_path) -> Callable[..., str]:
     """Run a command that must be refused in one line, and leave nothing behind; return the line."""
 
     def run(*arguments: object) -> str:
@@ -83,7 +81,8 @@ def refused(command: Command, tmp_path: Path) -> Callable[..., str]:
         assert sum(os.times()[:4]) - used < 20
         assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - peak < 800 << 10
         lines = ended.err.splitlines()
-        assert (ended.status, ended.out) == (2, ""), ended
+        assert ended.status == 2
+        assert ended.out == "", ended
         assert len(lines[-1]) < 1_000
         assert [line.startswith("groundset: error: ") for line in lines].count(True) == 1, ended.err
         assert sorted(tmp_path.rglob("*")) == before, "something was written"
@@ -93,10 +92,22 @@ def refused(command: Command, tmp_path: Path) -> Callable[..., str]:
 
 
 @pytest.fixture
-def rows(tmp_path: Path) -> Path:
+def rows(tmp_path) -> Path:
     """One question with its passage."""
     (tmp_path / "rows.jsonl").write_text(json.dumps(ROW) + "\n")
     return tmp_path / "rows.jsonl"
+
+
+@pytest.fixture
+def good(tmp_path) -> Path:
+    """A document that can be read."""
+    (tmp_path / "good.md").write_text(GOOD)
+    return tmp_path / "good.md"
+
+
+def judging(rows: Path, critic: object, *options: object) -> Iterable[object]:
+    """Return the arguments with which a model judges rows."""
+    return "judge", "questions", rows, "--critic-lm", critic, "--out", "out.jsonl", *options
 
 
 @pytest.fixture
@@ -153,6 +164,7 @@ DOCUMENTS = {  # each with the beginning of the reason why it is skipped
     ),
     "deep.html": (b"<div>a" * 100_000, LIMIT),
     "forms.pdf": (drawn_twice(40), LIMIT),
+    "image.pdf": (pdf(b" " * (300 << 20), filters=b"/FlateDecode/X/Image"), LIMIT),
     "row.csv": (b"a,b\n" + b"x," * 10_000_000, LIMIT),
     "up.epub": (
         archive({"META-INF/container.xml": _CONTAINER, "../../up.txt": "up"}),
@@ -161,84 +173,50 @@ DOCUMENTS = {  # each with the beginning of the reason why it is skipped
 }
 
 
-def test_documents_that_never_end_are_skipped(
-    command: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_documents_that_never_end_are_skipped(command, tmp_path, monkeypatch):
     monkeypatch.setattr(read, "LIMITS", {"memory_mb": 300, "output_mb": 64})
     monkeypatch.setattr(read, "SECONDS", 2)
     monkeypatch.setattr(read, "SECONDS_PER_MB", 0)
     (tmp_path / "docs").mkdir()
-    for name, (data, _) in {**DOCUMENTS, "good.md": (GOOD.encode(), "")}.items():
+    (tmp_path / "docs" / "good.md").write_text(GOOD)
+    for name, (data, _) in DOCUMENTS.items():
         (tmp_path / "docs" / name).write_bytes(data)
     ended = command("chunk", tmp_path / "docs", "--out", "chunks.jsonl")
     assert ended.status == 0
     assert f"skipped files: {len(DOCUMENTS)})" in ended.out
     for name, (_, reason) in DOCUMENTS.items():
         assert re.search(f"skipped {name}: {reason}", ended.err)
-    assert {json.loads(line)["path"] for line in Path("chunks.jsonl").read_text().splitlines()} == {
-        "good.md"
-    }
-    assert not [
-        *tmp_path.parent.glob("up.txt"),
-        *tmp_path.rglob("up.txt"),
-    ], "an archive wrote out of its folder"
+    made = map(json.loads, Path("chunks.jsonl").read_text().splitlines())
+    assert {row["path"] for row in made} == {"good.md"}
+    outside = [*tmp_path.parent.glob("up.txt"), *tmp_path.rglob("up.txt")]
+    assert not outside, "an archive wrote out of its folder"
 
 
 @pytest.mark.parametrize(
     "arguments",
     [
-        ("chunk", "ENDLESS.md", "--out", "out.jsonl"),
-        ("chunk", "--chunks", "ENDLESS.jsonl", "--out", "out.jsonl"),
-        ("judge", "questions", "ENDLESS.jsonl", "--out", "out.jsonl"),
-        (
-            "judge",
-            "questions",
-            "ROWS",
-            "--compiled",
-            "ENDLESS.json",
-            "--critic-lm",
-            "SERVER",
-            "--out",
-            "out.jsonl",
-        ),
-        ("compile", "judge", "--optimizer", "heads", "--labels", "ENDLESS.jsonl", "--no-track"),
-        (
-            "generate",
-            "DOC",
-            "--recipe",
-            "profiled",
-            "--profile-file",
-            "ENDLESS.json",
-            "--lm",
-            "SERVER",
-            "--out",
-            "out",
-        ),
-        ("generate", "DOC", "--like", "ENDLESS.txt", "--out", "out"),
-        ("import", "ENDLESS.jsonl", "--format", "jsonl", "--out", "out"),
+        "chunk ENDLESS.md --out out.jsonl",
+        "chunk --chunks ENDLESS.jsonl --out out.jsonl",
+        "judge questions ENDLESS.jsonl --out out.jsonl",
+        "judge questions ROWS --compiled ENDLESS.json --critic-lm SERVER --out out.jsonl",
+        "compile judge --optimizer heads --labels ENDLESS.jsonl --no-track",
+        "generate DOC --recipe profiled --profile-file ENDLESS.json --lm SERVER --out out",
+        "generate DOC --like ENDLESS.txt --out out",
+        "import ENDLESS.jsonl --format jsonl --out out",
     ],
 )
-def test_pipes_and_devices_without_end_are_refused(
-    refused: Callable[..., str], rows: Path, tmp_path: Path, arguments: tuple[str, ...]
-) -> None:
-    (tmp_path / "good.md").write_text(GOOD)
-    suffix = next(Path(each).suffix for each in arguments if "ENDLESS" in each)
+def test_pipes_and_devices_without_end_are_refused(refused, rows, good, tmp_path, arguments):
+    suffix = re.findall(r"ENDLESS(\.\w+)", arguments)[0]
     os.mkfifo(tmp_path / f"pipe{suffix}")
     (tmp_path / f"zero{suffix}").symlink_to("/dev/zero")
     with serving(JUDGED) as server:
-        values = {"ROWS": str(rows), "SERVER": server.spec, "DOC": str(tmp_path / "good.md")}
+        values = {"ROWS": rows, "SERVER": server.spec, "DOC": good}
         for name in ("pipe", "zero"):
-            refused(
-                *(
-                    values.get(each, each).replace("ENDLESS", str(tmp_path / name))
-                    for each in arguments
-                )
-            )
+            endless = {f"ENDLESS{suffix}": tmp_path / f"{name}{suffix}"}
+            refused(*((values | endless).get(each, each) for each in arguments.split()))
 
 
-def test_a_small_parquet_file_of_many_rows_is_refused(
-    refused: Callable[..., str], tmp_path: Path
-) -> None:
+def test_a_small_parquet_file_of_many_rows_is_refused(refused, tmp_path):
     texts = pa.DictionaryArray.from_arrays(np.zeros(200_000, np.int32), pa.array(["x" * 7_000]))
     table = pa.table({"doc_id": np.arange(200_000), "contents": texts})
     packed = {"use_dictionary": ["contents"], "column_encoding": {"doc_id": "DELTA_BINARY_PACKED"}}
@@ -248,17 +226,12 @@ def test_a_small_parquet_file_of_many_rows_is_refused(
     assert "must not hold more than this" in line
 
 
-def test_modules_beside_documents_are_not_run(tmp_path: Path) -> None:
+def test_modules_beside_documents_are_not_run(tmp_path, good):
     for name in {*sys.stdlib_module_names, *packages_distributions(), "groundset", "sitecustomize"}:
         (tmp_path / f"{Path(name).name}.py").write_text("import os; os.mkdir('ran')")
-    (tmp_path / "good.md").write_text(GOOD)
-    command = [sys.executable, "-P", "-m", "groundset", "chunk", "good.md", "--out", "out.jsonl"]
-    subprocess.run(
-        command,
-        cwd=tmp_path,
-        env=os.environ | {"PYTHONPATH": str(Path(__file__).parents[1])},
-        check=True,
-    )
+    command = [sys.executable, "-P", "-m", "groundset", "chunk", good, "--out", "out.jsonl"]
+    path = {"PYTHONPATH": str(Path(__file__).parents[1])}
+    subprocess.run(command, cwd=tmp_path, env=os.environ | path, check=True)
     assert (tmp_path / "out.jsonl").exists()
     assert not (tmp_path / "ran").exists()
 
@@ -268,9 +241,7 @@ def state() -> dict[str, Any]:
     return dict(dspy.Predict(STEPS["judge"].signature).dump_state())
 
 
-def test_the_server_of_a_compiled_state_is_not_contacted(
-    command: Command, state: dict[str, Any], elsewhere: socket.socket, rows: Path, tmp_path: Path
-) -> None:
+def test_the_server_of_a_compiled_state_is_not_contacted(command, state, elsewhere, rows, tmp_path):
     url = f"http://127.0.0.1:{elsewhere.getsockname()[1]}/v1"
     (tmp_path / "states").mkdir()
     lm = {
@@ -281,15 +252,8 @@ def test_the_server_of_a_compiled_state_is_not_contacted(
     }
     (tmp_path / "states" / "judge.json").write_text(json.dumps(state | {"lm": lm}))
     with serving(JUDGED) as server:
-        options = (
-            "--critic-lm",
-            server.spec,
-            "--compiled",
-            tmp_path / "states",
-            "--out",
-            "out.jsonl",
-        )
-        assert command("judge", "questions", rows, *options).status == 0
+        options = judging(rows, server.spec, "--compiled", tmp_path / "states")
+        assert command(*options).status == 0
         assert len(server.bodies) == 1
     assert json.loads(Path("out.jsonl").read_text())["verdict"] == "good"
 
@@ -297,17 +261,15 @@ def test_the_server_of_a_compiled_state_is_not_contacted(
 class Touches:
     """Makes a file when it is unpickled."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path):
         self.path = path
 
-    def __reduce__(self) -> Any:
+    def __reduce__(self):
         return os.mkdir, (str(self.path),)
 
 
 @pytest.mark.parametrize("attack", ["pickle", "keys", "size", "server of a call", "depth"])
-def test_other_states_than_those_of_dspy_are_refused(
-    refused: Callable[..., str], state: dict[str, Any], rows: Path, tmp_path: Path, attack: str
-) -> None:
+def test_other_states_than_those_of_dspy_are_refused(refused, state, rows, tmp_path, attack):
     contents = {
         "pickle": pickle.dumps(Touches(tmp_path / "unpickled")),
         "keys": json.dumps(state | {"__class__": "os.system", "code": "import os"}).encode(),
@@ -319,15 +281,8 @@ def test_other_states_than_those_of_dspy_are_refused(
     }
     (tmp_path / "judge.json").write_bytes(contents[attack])
     with serving(JUDGED) as server:
-        options = (
-            "--critic-lm",
-            server.spec,
-            "--compiled",
-            tmp_path / "judge.json",
-            "--out",
-            "out.jsonl",
-        )
-        assert "judge.json: " in refused("judge", "questions", rows, *options)
+        options = judging(rows, server.spec, "--compiled", tmp_path / "judge.json")
+        assert "judge.json: " in refused(*options)
         assert server.bodies == []
 
 
@@ -360,7 +315,7 @@ def saved(out: Path, text: str) -> Path:
     return out
 
 
-def test_what_is_shown_does_not_steer_the_terminal(command: Command, tmp_path: Path) -> None:
+def test_what_is_shown_does_not_steer_the_terminal(command, tmp_path):
     run = saved(tmp_path / "run", HOSTILE)
     for options in (("--trail",), ("--rejects",), ("--json", "--trail"), ("--json", "--rejects")):
         ended = command("show", run, *options)
@@ -369,9 +324,7 @@ def test_what_is_shown_does_not_steer_the_terminal(command: Command, tmp_path: P
         assert not STEERING.search(ended.out + ended.err)
 
 
-def test_run_folders_that_lead_elsewhere_or_are_noise_are_refused(
-    refused: Callable[..., str], tmp_path: Path
-) -> None:
+def test_run_folders_that_lead_elsewhere_or_are_noise_are_refused(refused, tmp_path):
     run, real = tmp_path / "run", saved(tmp_path / "real", "mill") / "run.sqlite"
     run.mkdir()
     before, noise = real.read_bytes(), np.random.default_rng(7).bytes(100_000)
@@ -391,7 +344,7 @@ def test_run_folders_that_lead_elsewhere_or_are_noise_are_refused(
     assert real.read_bytes() == before
 
 
-def test_vectors_are_not_unpickled(refused: Callable[..., str], tmp_path: Path) -> None:
+def test_vectors_are_not_unpickled(refused, tmp_path):
     run = saved(tmp_path / "run", "mill")
     (run / "vectors.npy").unlink()
     np.save(
@@ -407,7 +360,7 @@ def test_vectors_are_not_unpickled(refused: Callable[..., str], tmp_path: Path) 
 def without_end(head: bytes) -> Callable[[Any, list[int]], None]:
     """Return a fault of a server that sends until nobody reads any more, and counts the bytes."""
 
-    def send(handler: Any, sent: list[int]) -> None:
+    def send(handler, sent: list[int]):
         handler.wfile.write(b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n%s\r\n" % head)
         with suppress(OSError):
             while sent[0] < 100 << 20:
@@ -419,28 +372,21 @@ def without_end(head: bytes) -> Callable[[Any, list[int]], None]:
 @pytest.mark.parametrize(
     "fault", [without_end(b""), without_end(b"Content-Length: %d\r\n" % (100 << 20))]
 )
-def test_answers_without_end_are_cut_off(
-    refused: Callable[..., str], rows: Path, tmp_path: Path, fault: Any
-) -> None:
+def test_answers_without_end_are_cut_off(refused, rows, tmp_path, fault):
     sent = [0]
     with serving(JUDGED) as server:
         server.fault = lambda handler: fault(handler, sent)
-        options = ("--critic-lm", server.spec, "--out", "out.jsonl")
-        assert "answers with more than 8 MB" in refused("judge", "questions", rows, *options)
+        assert "answers with more than 8 MB" in refused(*judging(rows, server.spec))
         assert len(server.bodies) == 1
     assert sent[0] < 24 << 20
 
 
 def test_redirects_to_another_server_are_not_followed(
-    refused: Callable[..., str],
-    elsewhere: socket.socket,
-    rows: Path,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+    refused, elsewhere, rows, tmp_path, monkeypatch
+):
     monkeypatch.setenv("GROUNDSET_API_KEY", "secret")
 
-    def redirect(handler: Any) -> None:
+    def redirect(handler):
         handler.send_response(307)
         handler.send_header(
             "Location", f"http://127.0.0.1:{elsewhere.getsockname()[1]}/v1/chat/completions"
@@ -450,8 +396,7 @@ def test_redirects_to_another_server_are_not_followed(
 
     with serving(JUDGED) as server:
         server.fault = redirect
-        options = ("--critic-lm", server.spec, "--out", "out.jsonl")
-        line = refused("judge", "questions", rows, *options)
+        line = refused(*judging(rows, server.spec))
     assert "redirects to another address" in line
     assert "secret" not in line
 
@@ -466,33 +411,23 @@ def test_redirects_to_another_server_are_not_followed(
         "\x00" * 100_000,
     ],
 )
-def test_what_a_model_writes_is_a_verdict_or_none(
-    command: Command, rows: Path, tmp_path: Path, written: str
-) -> None:
+def test_what_a_model_writes_is_a_verdict_or_none(command, rows, tmp_path, written):
     with serving(lambda body: JUDGED if len(body["messages"]) == 1 else written) as server:
-        ended = command(
-            "judge", "questions", rows, "--critic-lm", server.spec, "--out", "out.jsonl", "--quiet"
-        )
+        ended = command(*judging(rows, server.spec, "--quiet"))
     assert ended.status == 0, ended
     assert json.loads(Path("out.jsonl").read_text("utf-8"))["verdict"] in ("good", "bad", None)
     assert not STEERING.search(ended.out + ended.err)
 
 
-def test_weights_of_random_bytes_are_refused(
-    refused: Callable[..., str], rows: Path, tmp_path: Path
-) -> None:
+def test_weights_of_random_bytes_are_refused(refused, rows, tmp_path):
     noise = np.random.default_rng(7).bytes(1 << 20)
     for name, data in (("noise.gguf", noise), ("header.gguf", b"GGUF\3\0\0\0" + noise)):
         (tmp_path / name).write_bytes(data)
-        options = ("--critic-lm", tmp_path / name, "--out", "out.jsonl")
-        line = refused("judge", "questions", rows, *options)
+        line = refused(*judging(rows, tmp_path / name))
         assert f"{name}: llama.cpp cannot use this file" in line
 
 
-def test_profiles_of_a_million_keys_are_refused(
-    refused: Callable[..., str], tmp_path: Path
-) -> None:
-    (tmp_path / "good.md").write_text(GOOD)
+def test_profiles_of_a_million_keys_are_refused(refused, good, tmp_path):
     file = tmp_path / "profiles.json"
     keys = {f"k{number}": {} for number in range(1_000_000)}
     few = dict(list(keys.items())[:50_000])
@@ -503,14 +438,6 @@ def test_profiles_of_a_million_keys_are_refused(
             ("[" * 1_000_000, "nested too deep"),
         ):
             file.write_text(content)
-            options = (
-                "--recipe",
-                "profiled",
-                "--profile-file",
-                file,
-                "--lm",
-                server.spec,
-                "--out",
-                "out",
-            )
-            assert message in refused("generate", tmp_path / "good.md", *options)
+            recipe = "--recipe", "profiled", "--profile-file", file
+            options = *recipe, "--lm", server.spec, "--out", "out"
+            assert message in refused("generate", good, *options)

@@ -45,29 +45,20 @@ class Runs:
     user's own.
     """
 
-    def __init__(self, server: ModelServer, folder: Path, *, given: bool) -> None:
+    def __init__(self, server: ModelServer, folder: Path, *, given: bool):
         self.server, self.folder = server, folder
-        self.chunks, questions = write_chunks(folder / "mills.jsonl"), folder / "questions.txt"
+        chunks, questions = write_chunks(folder / "mills.jsonl"), folder / "questions.txt"
         questions.write_text(
             "".join(f"When was the mill of {place} built?\n" for place in PLACES[:SIZE])
         )
-        about = ["--chunk-critic", "lm", "--size", str(SIZE)]
-        self.options = ["--questions", str(questions)] if given else about
+        about = f"--questions {questions}" if given else f"--chunk-critic lm --size {SIZE}"
+        self.options = f"--chunks {chunks} --lm {server.spec} --workers 1 --no-track {about}"
 
     def start(self, out: Path) -> "subprocess.Popen[str]":
         """Begin a run, or go on with it; the command is always the same."""
-        options = ["--lm", self.server.spec, "--workers", "1", *self.options]
-        command = [
-            sys.executable,
-            "-m",
-            "groundset",
-            "generate",
-            "--chunks",
-            str(self.chunks),
-            *options,
-        ]
+        command = f"-m groundset generate {self.options} --out {out}"
         return subprocess.Popen(
-            [*command, "--no-track", "--out", str(out)],
+            [sys.executable, *command.split()],
             env={**os.environ, "PYTHONPATH": str(ROOT)},
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
@@ -111,12 +102,12 @@ def samples(out: Path) -> set[str]:
 @pytest.mark.fault
 @pytest.mark.timeout(7200)
 @pytest.mark.parametrize("given", [False, True])
-def test_killed_runs_go_on_where_they_were(tmp_path: Path, given: bool) -> None:
+def test_killed_runs_go_on_where_they_were(tmp_path, given):
     with serving(answer) as server:
         check_kills(Runs(server, tmp_path, given=given))
 
 
-def check_kills(runs: Runs) -> None:
+def check_kills(runs: Runs):
     kills, began = int(os.environ.get("KILLS", "20")), time.monotonic()
     files = runs.finish(runs.folder / "whole")
     seconds, requests = time.monotonic() - began, Counter(runs.asked())

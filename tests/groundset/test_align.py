@@ -4,22 +4,20 @@ import json
 import shutil
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any
 
 import pytest
+from evaluation_sets import sample
 
 import groundset
-from groundset import cli
 from groundset.corpus.corpus import read_corpus
 from groundset.corpus.options import CorpusOptions
 from groundset.programs.text import plain
-from groundset.programs.types import Chunk, Retrieval, Sample
+from groundset.programs.types import Chunk
 from groundset.retrieval import embed
 from groundset.run.run import Run, save_run
 from groundset.run.store import Review
 
 SAMPLES = Path(__file__).parents[2] / "data" / "samples"
-NOWHERE = Retrieval(rank=None, retrieved_id="", retrieved_content="", score=0)
 FERRY, CLOCK, TOWER, PIER, WEIR = (
     (
         "The ferry of Tollvik leaves the harbour at nine in the morning, and it takes forty minutes"
@@ -45,31 +43,27 @@ FERRY, CLOCK, TOWER, PIER, WEIR = (
 
 
 @pytest.fixture(autouse=True)
-def embedder(word_encoder: Callable[..., Any], monkeypatch: pytest.MonkeyPatch) -> None:
+def embedder(word_encoder, monkeypatch):
     monkeypatch.setattr(embed, "open_embedder", lambda spec: word_encoder())
 
 
 def make_run(
-    out: Path, docs: Path, wanted: Callable[[Chunk], Sequence[tuple[str, str, str]]], **options: Any
+    out: Path, docs: Path, wanted: Callable[[Chunk], Sequence[tuple[str, str, str]]], **options
 ) -> Run:
     """Write a run on documents; ``wanted`` are questions, answers and evidence about each chunk."""
     corpus = read_corpus(CorpusOptions(documents=(docs,), **options), notify=print)
     samples = [
-        Sample(
-            id=f"{chunk.chunk_id}-{number}",
+        sample(
+            f"{chunk.chunk_id}-{number}",
+            chunk,
             question=question,
             answer=answer,
-            evolution="simple",
-            language="en",
-            contexts=(chunk,),
-            retrieval_gt=((chunk.chunk_id,),),
-            retrieval=NOWHERE,
             metadata={"evidence": [evidence]},
         )
         for chunk in corpus.chunks
         for number, (question, answer, evidence) in enumerate(wanted(chunk))
     ]
-    reviews = [Review(sample_id=sample.id, reviewer="ann", verdict="signed") for sample in samples]
+    reviews = [Review(sample_id=each.id, reviewer="ann", verdict="signed") for each in samples]
     record = {"configuration": options, "models": {"embedder": {"name": "words"}}}
     corpora = {"documents": corpus.documents.values(), "chunks": corpus.chunks, "vectors": None}
     return save_run(out, samples=samples, reviews=reviews, record=record, **corpora)
@@ -81,23 +75,23 @@ def middle_line(chunk: Chunk) -> Sequence[tuple[str, str, str]]:
     return [("What?", " ".join(words[-3:]), " ".join(words[len(words) // 4 : -len(words) // 4]))]
 
 
-def test_other_chunks_and_back(tmp_path: Path) -> None:
+def test_other_chunks_and_back(tmp_path):
     docs = SAMPLES / "[ko]*.md"
     run = make_run(tmp_path / "run", docs, middle_line, chunk_size=400)
     for size, usual in ((800, "merged"), (200, "split")):
         there = groundset.align(run, docs, out=tmp_path / f"to-{size}", chunk_size=size)
         assert len(there) == len(run)
-        assert [sample.metadata["aligned"] for sample in there].count(usual) > len(run) / 2
-        for sample in there:
-            texts = " ".join(plain(chunk.text) for chunk in sample.contexts)
-            assert "".join(sample.metadata["evidence"][0].split()) in "".join(texts.split())
-            assert [group[0] for group in sample.retrieval_gt] == [
-                chunk.chunk_id for chunk in sample.contexts
+        assert [each.metadata["aligned"] for each in there].count(usual) > len(run) / 2
+        for each in there:
+            texts = " ".join(plain(chunk.text) for chunk in each.contexts)
+            assert "".join(each.metadata["evidence"][0].split()) in "".join(texts.split())
+            assert [group[0] for group in each.retrieval_gt] == [
+                chunk.chunk_id for chunk in each.contexts
             ]
         back = groundset.align(there, docs, out=tmp_path / f"from-{size}", chunk_size=400)
         assert [each.retrieval_gt for each in back] == [each.retrieval_gt for each in run]
         assert [each.contexts for each in back] == [each.contexts for each in run]
-    assert max(len(sample.retrieval_gt) for sample in there) > 1
+    assert max(len(each.retrieval_gt) for each in there) > 1
 
 
 def ask(chunk: Chunk) -> Sequence[tuple[str, str, str]]:
@@ -111,7 +105,7 @@ def ask(chunk: Chunk) -> Sequence[tuple[str, str, str]]:
     return [each for each in asked if each[2] in chunk.text]
 
 
-def test_changed_documents(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_changed_documents(tmp_path, status_of, capsys):
     docs, new = tmp_path / "docs", tmp_path / "new"
     docs.mkdir()
     (docs / "town.md").write_text(f"# Town\n\n{FERRY}\n\n{CLOCK}\n\n{TOWER}\n")
@@ -128,18 +122,8 @@ def test_changed_documents(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -
     (new / "town.md").write_text(
         f"# Town\n\nThis is new.\n\n{FERRY}\n\n{edited}\n\n{TOWER.replace('master', 'pilot')}\n"
     )
-    arguments = [
-        "align",
-        str(run.folder),
-        str(new),
-        "--out",
-        str(tmp_path / "out"),
-        "--json",
-        "--quiet",
-    ]
-    with pytest.raises(SystemExit) as leaving:
-        cli.main([*arguments, "--max-lost", "0.3"])
-    assert leaving.value.code == 4
+    arguments = run.folder, new, "--out", tmp_path / "out", "--json", "--quiet"
+    assert status_of("align", *arguments, "--max-lost", 0.3) == 4
     said = json.loads(capsys.readouterr().out)
     assert said["counts"] == {"same": 0, "moved": 3, "cut": 0, "merged": 0, "split": 0, "lost": 2}
     assert sum(bool(each["evidence_before"]) for each in said["samples"]) == 1
@@ -151,4 +135,4 @@ def test_changed_documents(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -
     assert [(each.step, bool(each.question)) for each in found.rejects] == [("align", True)] * 2
     assert len(found.reviews) == 3
     assert found.record["asked"] == 5
-    assert {sample.contexts[0].path for sample in found} == {"town.md", "renamed.md"}
+    assert {each.contexts[0].path for each in found} == {"town.md", "renamed.md"}

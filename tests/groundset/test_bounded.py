@@ -17,7 +17,7 @@ LIMITS = {"memory_mb": 200, "output_mb": 1}
 
 
 @pytest.fixture
-def work(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[BoundedProcess]:
+def work(tmp_path, monkeypatch) -> Iterator[BoundedProcess]:
     """Evaluate Python expressions in a child process."""
     source = (
         "import os, signal, sys\nkept = []\ndef work(expression):\n    return eval(expression)\n"
@@ -31,7 +31,7 @@ def work(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[BoundedPro
     process.end()
 
 
-def test_one_process_serves_many_calls(work: BoundedProcess) -> None:
+def test_one_process_serves_many_calls(work):
     first = work("os.getpid()", 9)
     assert first != os.getpid()
     assert work("[os.getpid(), 'ä\\udc80']", 9) == [first, "ä\udc80"]
@@ -49,24 +49,20 @@ def test_one_process_serves_many_calls(work: BoundedProcess) -> None:
         ("os._exit(3)", r"crashes its process \(status 3\)"),
     ],
 )
-def test_process_over_a_limit_is_ended_and_replaced(
-    work: BoundedProcess, expression: str, reason: str
-) -> None:
+def test_process_over_a_limit_is_ended_and_replaced(work, expression, reason):
     assert work("1", 9) == 1
     with pytest.raises(LimitError, match=f"^{reason}$"):
         work(expression, 1)
     assert work("2", 9) == 2
 
 
-def test_call_that_waits_too_long_is_ended(
-    work: BoundedProcess, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_call_that_waits_too_long_is_ended(work, monkeypatch):
     monkeypatch.setattr("groundset.bounded._WAITING", 2)
     with pytest.raises(LimitError, match=r"^takes more than 1 s$"):
         work("__import__('time').sleep(99)", 0.5)
 
 
-def test_killed_from_another_thread(work: BoundedProcess) -> None:
+def test_killed_from_another_thread(work):
     assert work("1", 9) == 1
     Timer(0.3, work.kill).start()
     with pytest.raises(LimitError):
@@ -75,14 +71,12 @@ def test_killed_from_another_thread(work: BoundedProcess) -> None:
         work("1", 9)
 
 
-def test_memory_kept_by_earlier_calls_does_not_count(work: BoundedProcess) -> None:
+def test_memory_kept_by_earlier_calls_does_not_count(work):
     keep = "kept.append(bytearray(120 << 20)) or len(kept)"
     assert [work(keep, 9), work(keep, 9)] == [1, 1], "the second call gets a new process"
 
 
-def test_call_whose_process_was_killed_is_done_once_again(
-    work: BoundedProcess, tmp_path: Path
-) -> None:
+def test_call_whose_process_was_killed_is_done_once_again(work, tmp_path):
     kill = "os.kill(os.getpid(), signal.SIGKILL)"
     once = (
         f"os.path.exists({str(tmp_path / 'killed')!r}) or (open({str(tmp_path / 'killed')!r}, 'w'),"
@@ -94,14 +88,14 @@ def test_call_whose_process_was_killed_is_done_once_again(
     assert work("1", 9) == 1
 
 
-def test_error_keeps_its_traceback(work: BoundedProcess) -> None:
+def test_error_keeps_its_traceback(work):
     with pytest.raises(RuntimeError, match="ZeroDivisionError: division by zero") as caught:
         work("1 / 0", 9)
     assert "in work" in caught.value.__notes__[0]
     assert work("1", 9) == 1
 
 
-def test_child_output_does_not_affect_the_answer(work: BoundedProcess) -> None:
+def test_child_output_does_not_affect_the_answer(work):
     assert work("[print('noise', flush=True), os.write(1, b'noise'), sys.stdin.read()]", 9) == [
         None,
         5,
@@ -109,9 +103,7 @@ def test_child_output_does_not_affect_the_answer(work: BoundedProcess) -> None:
     ]
 
 
-def test_working_folder_is_not_on_the_import_path(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_working_folder_is_not_on_the_import_path(tmp_path, monkeypatch):
     (tmp_path / "here").mkdir()
     (tmp_path / "here" / "json.py").write_text("raise SystemExit")
     monkeypatch.chdir(tmp_path / "here")
@@ -120,11 +112,11 @@ def test_working_folder_is_not_on_the_import_path(
     process.end()
 
 
-def test_child_ignores_interrupts(work: BoundedProcess) -> None:
+def test_child_ignores_interrupts(work):
     assert work("os.kill(os.getpid(), signal.SIGINT) or 1", 9) == 1
 
 
-def test_child_ends_with_its_parent(tmp_path: Path) -> None:
+def test_child_ends_with_its_parent(tmp_path):
     script = (
         "from groundset.bounded import BoundedProcess\nimport os, signal\n"
         "process = BoundedProcess('os:strerror', memory_mb=200, output_mb=1)\nprocess(1, 9)\n"

@@ -9,7 +9,7 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 from pkgutil import resolve_name
-from typing import Any, Literal, NamedTuple
+from typing import Literal, NamedTuple
 
 import pytest
 import typer
@@ -55,8 +55,8 @@ class CookOptions(Options):
     as_json: bool = option(False, "Print JSON.", command_only=True)
 
 
-done: list[CookOptions] = []
-fails: list[BaseException] = []
+done = []
+fails = []
 
 
 def cook(options: CookOptions) -> int | None:
@@ -67,7 +67,7 @@ def cook(options: CookOptions) -> int | None:
 
 
 @pytest.fixture
-def run(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Callable[..., Ran]:
+def run(capsys, monkeypatch) -> Callable[..., Ran]:
     """Run the command line in this process, with a command `cook` and a group with `food serve`."""
     done.clear()
     monkeypatch.setitem(sys.modules, "kitchen", sys.modules[__name__])
@@ -79,12 +79,12 @@ def run(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> 
         with pytest.raises(SystemExit) as left:
             cli.main([str(argument) for argument in arguments])
         captured = capsys.readouterr()
-        return Ran(left.value.code, captured.out, captured.err)  # type: ignore[arg-type]
+        return Ran(left.value.code, captured.out, captured.err)
 
     return run
 
 
-def test_options_become_arguments(run: Any) -> None:
+def test_options_become_arguments(run):
     assert (
         run(
             "cook", "soup", "stew", "--out", "p", "--herbs", "dill", "--herbs", "mint", "--no-lid"
@@ -94,24 +94,19 @@ def test_options_become_arguments(run: Any) -> None:
     assert done[0] == CookOptions(
         dishes=("soup", "stew"), out=Path("p"), herbs=("dill", "mint"), lid=False
     )
-    assert done[0].model_fields_set == {
-        "dishes",
-        "out",
-        "herbs",
-        "lid",
-    }, "what is not given keeps its default"
+    assert done[0].model_fields_set == {"dishes", "out", "herbs", "lid"}, (
+        "what is not given keeps its default"
+    )
     assert (
         run(
             "cook", "soup", "--out", "p", "--minutes", 3, "--no-salt", "--json", "--heat=high"
         ).status
         == 3
     )
-    assert (done[1].minutes, done[1].salt, done[1].as_json, done[1].heat) == (
-        3,
-        False,
-        True,
-        "high",
-    )
+    assert done[1].minutes == 3
+    assert done[1].salt is False
+    assert done[1].as_json is True
+    assert done[1].heat == "high"
 
 
 @pytest.mark.parametrize(
@@ -131,14 +126,14 @@ def test_options_become_arguments(run: Any) -> None:
         ("cok a", "no such command 'cok'. Did you mean 'cook'?"),
     ],
 )
-def test_wrong_arguments(run: Any, arguments: str, line: str) -> None:
+def test_wrong_arguments(run, arguments, line):
     assert run(*arguments.split()) == (2, "", f"groundset: error: {line}\n")
 
 
 @pytest.mark.parametrize(
     "arguments", [("cook", "", "--out", "p"), ("cook", "a", "--out="), ("cook", "a", "--out", "")]
 )
-def test_empty_arguments_are_refused(run: Any, arguments: tuple[str, ...]) -> None:
+def test_empty_arguments_are_refused(run, arguments):
     ran = run(*arguments)
     assert ran.status == 2
     assert ran.err.endswith(": the value is empty; give one or omit it\n")
@@ -171,12 +166,12 @@ def wrapped(error: Exception) -> Exception:
         (typer.Exit(3), 3, ""),
     ],
 )
-def test_exit_statuses(run: Any, error: BaseException, status: int, line: str) -> None:
+def test_exit_statuses(run, error, status, line):
     fails.append(error)
     assert run("cook", "a", "--out", "p") == (status, "", line)
 
 
-def test_traceback_with_debug_variable(run: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_traceback_with_debug_variable(run, monkeypatch):
     monkeypatch.setenv("GROUNDSET_DEBUG", "1")
     fails.append(RuntimeError("boom"))
     ran = run("cook", "a", "--out", "p")
@@ -184,7 +179,7 @@ def test_traceback_with_debug_variable(run: Any, monkeypatch: pytest.MonkeyPatch
     assert "unexpected RuntimeError: boom" in ran.err.splitlines()[-1]
 
 
-def test_help_of_a_command(run: Any) -> None:
+def test_help_of_a_command(run):
     ran = run("cook", "--help")
     text = " ".join(ran.out.split())
     assert text.startswith(
@@ -201,7 +196,7 @@ def test_help_of_a_command(run: Any) -> None:
         assert piece in text
 
 
-def test_help_lists_commands(run: Any) -> None:
+def test_help_lists_commands(run):
     ran = run("--help")
     assert ran.status == 0
     listed = re.findall(r"^  ([a-z]+)  +[A-Z]", ran.out, re.MULTILINE)
@@ -211,9 +206,7 @@ def test_help_lists_commands(run: Any) -> None:
 
 
 @pytest.mark.parametrize("command", list(cli.COMMANDS))
-def test_every_command_has_help_that_fits_sixty_columns(
-    run: Any, monkeypatch: pytest.MonkeyPatch, command: str
-) -> None:
+def test_every_command_has_help_that_fits_sixty_columns(run, monkeypatch, command):
     monkeypatch.setenv("COLUMNS", "60")
     ran = run(*command.split(), "--help")
     assert ran.status == 0
@@ -221,7 +214,7 @@ def test_every_command_has_help_that_fits_sixty_columns(
     assert max(len(line.rstrip()) for line in ran.out.splitlines()) <= 60
 
 
-def test_every_command_takes_documented_options() -> None:
+def test_every_command_takes_documented_options():
     for target, _ in cli.COMMANDS.values():
         options = cli.options_of(resolve_name(target))
         assert options.__doc__
@@ -229,12 +222,12 @@ def test_every_command_takes_documented_options() -> None:
             assert field.description, f"{target}: {name}"
 
 
-def test_version(run: Any) -> None:
+def test_version(run):
     assert run("--version") == (0, f"groundset {__version__}\n", "")
 
 
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
-def test_completion(run: Any, monkeypatch: pytest.MonkeyPatch, shell: str) -> None:
+def test_completion(run, monkeypatch, shell):
     monkeypatch.setenv("_GROUNDSET_COMPLETE", f"source_{shell}")
     assert f"_GROUNDSET_COMPLETE=complete_{shell}" in run().out
     monkeypatch.setenv("_GROUNDSET_COMPLETE", f"complete_{shell}")
@@ -246,7 +239,7 @@ def test_completion(run: Any, monkeypatch: pytest.MonkeyPatch, shell: str) -> No
         assert wanted in run().out
 
 
-def start(script: str, *arguments: str, **options: Any) -> "subprocess.CompletedProcess[str]":
+def start(script: str, *arguments: str, **options) -> "subprocess.CompletedProcess[str]":
     """Run Python with the packages on the path."""
     environment = {**os.environ, "PYTHONPATH": str(ROOT), **options.pop("env", {})}
     command = [sys.executable, "-c", script, *arguments]
@@ -255,7 +248,7 @@ def start(script: str, *arguments: str, **options: Any) -> "subprocess.Completed
     )
 
 
-def test_help_is_quick_and_imports_nothing_heavy() -> None:
+def test_help_is_quick_and_imports_nothing_heavy():
     script = (
         "import sys, contextlib, io, json, time, groundset.cli as cli\n"
         "with contextlib.suppress(SystemExit), contextlib.redirect_stdout(io.StringIO()):\n"
@@ -267,7 +260,7 @@ def test_help_is_quick_and_imports_nothing_heavy() -> None:
     assert seconds < 1, "normally a fifth of a second"
 
 
-def test_telemetry_and_hub_are_off_before_any_command_runs() -> None:
+def test_telemetry_and_hub_are_off_before_any_command_runs():
     names = [
         "DO_NOT_TRACK",
         "MLFLOW_DISABLE_TELEMETRY",
@@ -289,7 +282,7 @@ def test_telemetry_and_hub_are_off_before_any_command_runs() -> None:
         os.environ.update(kept)
 
 
-def test_closed_output_does_no_harm() -> None:
+def test_closed_output_does_no_harm():
     script = (
         "import sys\nsys.stdout = sys.stderr = None\nfrom groundset.cli import"
         " main\nmain(['--version'])"
@@ -303,10 +296,11 @@ def test_closed_output_does_no_harm() -> None:
         cwd=ROOT,
         check=False,
     )
-    assert (shell.returncode, shell.stderr) == (0, "")
+    assert shell.returncode == 0
+    assert shell.stderr == ""
 
 
-def test_broken_pipe() -> None:
+def test_broken_pipe():
     script = (
         "import groundset.cli as cli, typer\n"
         "def app(*a, **k):\n    for n in range(100000): typer.echo(n)\n"

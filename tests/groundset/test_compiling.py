@@ -9,23 +9,17 @@ from typing import Any
 import dspy
 import mlflow
 import pytest
-from labelled import KEPT, REFUSED, question, questions, write
+from labelled import ASKED, KEPT, REFUSED, chunks, questions, write
 from model_server import ModelServer, serving, wrote
+from refusal import refuses
 
 import groundset
-from groundset import cli, compiling, labelling
+from groundset import compiling, labelling
 from groundset.compiling import CompileOptions, Report
-from groundset.optimizers.labels import GOLD
-from groundset.programs.errors import InputError
 from groundset.programs.onechunk import OneChunk
-from groundset.programs.step import STEPS, step
+from groundset.programs.step import step
 from groundset.retrieval import embed
 from groundset.run.compiled import load_compiled, read_states
-
-ASKED = (
-    "Form: simple\nKind: fact\nQuestion: Who built the weir at Ebbing?\nAnswer: Jonas Alder\n"
-    "Evidence: built in 1891 by the miller Jonas Alder"
-)
 
 
 def judging(body: dict[str, Any]) -> str:
@@ -43,7 +37,7 @@ def server() -> Iterator[ModelServer]:
         yield served
 
 
-def logged(folder: str) -> Any:
+def logged(folder: str):
     """Return the run of MLflow of a compiled judge, after a look at what belongs to it."""
     client = mlflow.MlflowClient(f"sqlite:///{Path(folder).absolute()}/mlflow.db")
     experiment = client.get_experiment_by_name("groundset-judge")
@@ -51,11 +45,7 @@ def logged(folder: str) -> Any:
     assert run.data.metrics.items() >= {"gain_test": 0.5, "compared": 1, "rows_dev": 12}.items()
     assert (
         run.data.params.items()
-        >= {
-            "model": "openai/tiny@server",
-            "optimizer": "labeled",
-            "seed": "0",
-        }.items()
+        >= {"model": "openai/tiny@server", "optimizer": "labeled", "seed": "0"}.items()
     )
     assert {file.path for file in client.list_artifacts(run.info.run_id)} == {
         "judge.json",
@@ -68,42 +58,23 @@ def logged(folder: str) -> Any:
 
 
 @pytest.fixture(autouse=True)
-def labels(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def labels(tmp_path, monkeypatch) -> Path:
     """Invented labels instead of the shipped ones; the folder of a test is where it works."""
-    chunks = [
-        {
-            "id": f"{split}{number}",
-            "document": f"{split}{number}",
-            "split": split,
-            "text": "x",
-            "label": "good",
-            "reason": "ok",
-            "topic": "Ebbing",
-        }
-        for split in ("train", "dev", "test")
-        for number in range(2)
-    ]
-    passage = questions(1)[0]["passage"]
-    file = write(
-        tmp_path / "labels.jsonl", [*questions(), *({**chunk, "text": passage} for chunk in chunks)]
-    )
+    file = write(tmp_path / "labels.jsonl", [*questions(), *chunks(2)])
     monkeypatch.setattr(labelling, "shipped_files", lambda: [file])
     monkeypatch.chdir(tmp_path)
     return file
 
 
-def compiled(server: ModelServer, name: str = "judge", **options: Any) -> Report:
+def compiled(server: ModelServer, name: str = "judge", **options) -> Report:
     given = {"track": False, "quiet": True, "out": Path("out"), **options}
     (report,) = compiling.compile(CompileOptions(steps=(name,), lm=server.spec, **given))
     return report
 
 
-def test_what_is_better_is_written_as_dspy_saves_it(
-    server: ModelServer, capsys: pytest.CaptureFixture[str], labels: Path
-) -> None:
-    with pytest.raises(SystemExit) as leaving:
-        cli.main(["compile", "judge", "--lm", server.spec, "--tracking", "store", "--out", "out"])
-    assert leaving.value.code == 0
+def test_what_is_better_is_written_as_dspy_saves_it(server, status_of, capsys, labels):
+    options = "--lm", server.spec, "--tracking", "store", "--out", "out"
+    assert status_of("compile", "judge", *options) == 0
     shown = capsys.readouterr().out
     assert f"  logged: MLflow run {logged('store').info.run_id} in " in shown
     assert shown.splitlines()[:4] == [
@@ -123,16 +94,16 @@ def test_what_is_better_is_written_as_dspy_saves_it(
     record = json.loads(Path("out/records/judge.json").read_text("utf-8"))
     assert record["labels"].keys() == {labels.name}
     assert record["figures"]["gain_test"] == 0.5
-    assert (record["ending"], record["options"]["seed"]) == ("complete", 0)
+    assert record["ending"] == "complete"
+    assert record["options"]["seed"] == 0
 
 
-def test_what_is_not_better_is_not_written(
-    server: ModelServer, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_what_is_not_better_is_not_written(server, capsys):
     first = compiled(server)
     before = Path("out/judge.json").read_bytes()
     again = compiled(server, seed=1)
-    assert (first.figures["gain_dev"], again.figures["gain_dev"]) == (0.5, 0)
+    assert first.figures["gain_dev"] == 0.5
+    assert again.figures["gain_dev"] == 0
     assert again.figures["before_dev"] == 1, "what was compiled before is what must be beaten"
     assert not again.files
     assert (
@@ -144,11 +115,11 @@ def test_what_is_not_better_is_not_written(
     assert Path("out/judge.json").read_bytes() != before
 
 
-def test_a_prompt_that_is_never_answered_costs_its_row_only(labels: Path) -> None:
+def test_a_prompt_that_is_never_answered_costs_its_row_only(labels):
     rows = [row | {"passage": row["passage"] + row["id"]} for row in questions()]
     write(labels, rows)
 
-    def filtering(body: dict[str, Any]) -> Any:
+    def filtering(body):
         shown = body["messages"][-1]["content"]
         return {**wrote(""), "choices": []} if "long.q100" in shown else judging(body)
 
@@ -158,34 +129,34 @@ def test_a_prompt_that_is_never_answered_costs_its_row_only(labels: Path) -> Non
     assert report.figures["after_dev"] == pytest.approx(11 / 12)
 
 
-def test_what_is_worse_on_test_rows_is_not_written(server: ModelServer, labels: Path) -> None:
+def test_what_is_worse_on_test_rows_is_not_written(server, labels):
     swapped = [
         {**row, "question": other["question"]}
         for row, other in zip(questions()[24:], questions()[25:], strict=False)
     ]
     write(labels, [*questions()[:24], *swapped])
     report = compiled(server)
-    assert (report.figures["gain_dev"] > 0, report.figures["gain_test"] < 0) == (True, True)
+    assert report.figures["gain_dev"] > 0
+    assert report.figures["gain_test"] < 0
     assert not report.files
 
 
-def test_no_call_is_made_twice(server: ModelServer) -> None:
+def test_no_call_is_made_twice(server):
     compiled(server)
     made = len(server.bodies)
     Path("out/judge.json").unlink()
     report = compiled(server)
     assert len(server.bodies) == made
-    assert (report.figures["calls"], report.figures["replayed"] > 0) == (0, True)
+    assert report.figures["calls"] == 0
+    assert report.figures["replayed"] > 0
     with sqlite3.connect("out/calls.sqlite") as journal:
         assert journal.execute("SELECT count(*) FROM calls").fetchone()[0] > 20
 
 
-def test_interrupted_compiles_say_so_and_report_no_test_rows(
-    server: ModelServer, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_interrupted_compiles_say_so_and_report_no_test_rows(server, monkeypatch, capsys):
     from groundset.optimizers import prompts
 
-    def interrupted(*_: Any) -> Any:
+    def interrupted(*_):
         raise KeyboardInterrupt
 
     monkeypatch.setitem(prompts.OPTIMIZERS, "labeled", interrupted)
@@ -196,9 +167,7 @@ def test_interrupted_compiles_say_so_and_report_no_test_rows(
     assert " test rows:" not in shown
 
 
-def test_recipe_in_one_file_and_in_a_folder(
-    server: ModelServer, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_recipe_in_one_file_and_in_a_folder(server, monkeypatch):
     monkeypatch.setattr(compiling, "_judge", lambda *_: None)
     report = compiled(
         server, "evolved", optimizer="bootstrap", out=Path("out/evolved.json"), keep=True
@@ -209,16 +178,13 @@ def test_recipe_in_one_file_and_in_a_folder(
     program.load("out/evolved.json")
     assert program.ask.demos
     report = compiled(server, "evolved", optimizer="bootstrap", out=Path("steps"), keep=True)
-    assert {file.name for file in report.files} == {
-        "ask.json",
-        "judge.json",
-    }, "only what was changed"
+    assert {file.name for file in report.files} == {"ask.json", "judge.json"}, (
+        "only what was changed"
+    )
     assert read_states(Path("steps")).keys() == {"ask", "judge"}
 
 
-def test_written_questions_are_judged_by_a_model_or_a_head(
-    server: ModelServer, word_encoder: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_written_questions_are_judged_by_a_model_or_a_head(server, word_encoder, monkeypatch):
     shipped = load_compiled("shipped", "").heads["judge"]
     monkeypatch.setattr(embed, "open_embedder", lambda _: word_encoder(shipped.embedder))
     options = CompileOptions(steps=("ask",), lm="x")
@@ -228,9 +194,7 @@ def test_written_questions_are_judged_by_a_model_or_a_head(
     assert compiling._judge(None, options).name == "judge"
 
 
-def test_heads_are_fitted_and_take_the_place_of_the_shipped_ones(
-    word_encoder: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_heads_are_fitted_and_take_the_place_of_the_shipped_ones(word_encoder, monkeypatch):
     from groundset.retrieval import embed
 
     monkeypatch.setattr(embed, "open_embedder", lambda _: word_encoder())
@@ -254,7 +218,7 @@ def test_heads_are_fitted_and_take_the_place_of_the_shipped_ones(
         "dev": 40,
         "test": 40,
     }
-    with pytest.raises(InputError, match="STEP ask: heads are fitted for chunk, judge, grounding"):
+    with refuses("STEP ask: heads are fitted for chunk, judge, grounding"):
         compiling.compile(
             CompileOptions(steps=("ask",), optimizer="heads", quiet=True, track=False)
         )
@@ -268,34 +232,22 @@ def test_heads_are_fitted_and_take_the_place_of_the_shipped_ones(
         ({"lm": "x", "rows": 0}, "--rows 0: must be at least 1"),
     ],
 )
-def test_options_that_are_wrong(options: dict[str, Any], message: str) -> None:
-    with pytest.raises(InputError, match=message):
+def test_options_that_are_wrong(options, message):
+    with refuses(message):
         CompileOptions.parse({"steps": ("judge",), **options})
 
 
-def test_more_that_is_wrong(server: ModelServer) -> None:
-    with pytest.raises(
-        InputError, match=r"--out judge\.json: the state of a step goes to a folder, as judge\.json"
-    ):
+def test_more_that_is_wrong(server):
+    with refuses(r"--out judge\.json: the state of a step goes to a folder, as judge\.json"):
         compiled(server, out=Path("judge.json"))
-    with pytest.raises(InputError, match="STEP nosuch: there is no such step or recipe"):
+    with refuses("STEP nosuch: there is no such step or recipe"):
         compiled(server, "nosuch")
-    with pytest.raises(InputError, match="--optimizer finetune trains one step of a local model"):
+    with refuses("--optimizer finetune trains one step of a local model"):
         compiled(server, optimizer="finetune")
-    with pytest.raises(InputError, match="id q0 is already used"):
-        compiled(
-            server, labels=(write(Path("twice.jsonl"), [question(0, good=True, split="train")]),)
-        )
-
-
-def test_every_step_and_every_kind_of_gold_rows_is_known() -> None:
-    files = {file.stem for file in labelling.data_path("gold").glob("*.jsonl")}
-    assert set(GOLD) <= files
-    assert set(STEPS) >= {"judge", "ask", "compare", "review", "revise", "answer"}
 
 
 @pytest.mark.model
-def test_the_smallest_real_model(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_smallest_real_model(monkeypatch):
     rows = [
         {
             "step": "answer",

@@ -1,17 +1,13 @@
 """Labels as examples and tasks of DSPy, and `groundset labels check`."""
 
-from pathlib import Path
-
-import pytest
 from labelled import question, questions, write
+from refusal import refuses
 
 import groundset
-from groundset import cli
 from groundset.labelling import LabelsOptions, check_labels
-from groundset.programs.errors import InputError
 
 
-def test_labels_and_tasks_are_plain_objects_of_dspy(tmp_path: Path) -> None:
+def test_labels_and_tasks_are_plain_objects_of_dspy(tmp_path):
     train = groundset.labels("questions", split="train")
     assert len(train) > 1500
     assert set(train[0].inputs().keys()) == {"topic", "passage", "question"}
@@ -20,35 +16,27 @@ def test_labels_and_tasks_are_plain_objects_of_dspy(tmp_path: Path) -> None:
     own = write(tmp_path / "own.jsonl", questions(2))
     assert [each.id for each in groundset.labels(own, split="dev")] == ["q100", "q101"]
     task = groundset.step("answer", rows=5)
-    assert (task.name, len(task.trainset), len(task.devset), len(task.testset)) == (
-        "answer",
-        5,
-        5,
-        5,
-    )
+    assert task.name == "answer"
+    assert [len(part) for part in (task.trainset, task.devset, task.testset)] == [5] * 3
     assert task.metric(task.devset[0], task.devset[0]) >= 0.5
     assert "q0" in {each.id for each in groundset.step("judge", [own]).trainset}
 
 
-def test_names_that_do_not_exist(tmp_path: Path) -> None:
-    with pytest.raises(
-        InputError, match="labels nosuch: name a file, or one of chunks, company-chunks, questions"
-    ):
+def test_names_that_do_not_exist(tmp_path):
+    with refuses("labels nosuch: name a file, or one of chunks, company-chunks, questions"):
         groundset.labels("nosuch")
-    with pytest.raises(InputError, match="STEP nosuch: there is no such step"):
+    with refuses("STEP nosuch: there is no such step or recipe; choose from chunk"):
         groundset.step("nosuch")
 
 
-def test_check_names_all_problems(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_check_names_all_problems(tmp_path, status_of, capsys):
     good = write(tmp_path / "good.jsonl", questions(2))
     check_labels(LabelsOptions(files=(good,)))
     assert capsys.readouterr().out == "6 rows in 1 file: no problems; train 2, dev 2, test 2.\n"
     bad = write(
         tmp_path / "bad.jsonl", [{**question(7, good=True, split="dev"), "label": "?"}, {"id": "x"}]
     )
-    with pytest.raises(SystemExit) as leaving:
-        cli.main(["labels", "check", str(good), str(bad)])
-    assert leaving.value.code == 2
+    assert status_of("labels", "check", good, bad) == 2
     captured = capsys.readouterr()
     assert captured.out.splitlines() == [
         f"{bad}, line 1: label: input should be 'good' or 'bad'",

@@ -94,9 +94,7 @@ def test_only_the_printing_module_prints():
     assert raw == []
 
 
-def test_tables_are_blocks_where_they_do_not_fit(
-    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_tables_are_blocks_where_they_do_not_fit(capsys, monkeypatch):
     monkeypatch.delenv("COLUMNS", raising=False)
     rows = [["dense", "1.00 (0.34 to 1.00)"], ["bm25\x1b", "-"]]
     say_table(["retriever", "recall"], rows)

@@ -15,7 +15,7 @@ REFUSED = Reject(step="judge", reason="not clear: two things are asked", chunk_i
 
 
 @pytest.fixture(autouse=True)
-def quick(monkeypatch: pytest.MonkeyPatch) -> None:
+def quick(monkeypatch):
     """Print every change at once."""
     for name, value in (
         ("PATIENCE_SECONDS", 0),
@@ -40,12 +40,12 @@ def stream() -> io.StringIO:
 
 
 @pytest.fixture
-def progress(stream: io.StringIO) -> Iterator[Progress]:
+def progress(stream) -> Iterator[Progress]:
     with Progress(console=Console(file=stream, width=300)) as found:
         yield found
 
 
-def test_phases(progress: Progress, stream: io.StringIO) -> None:
+def test_phases(progress, stream):
     progress.phase("Reading documents", 3)
     progress.advance(2)
     lines_until(stream, "Reading documents: 2 of 3\n")
@@ -55,9 +55,7 @@ def test_phases(progress: Progress, stream: io.StringIO) -> None:
     assert "Skipped \\u001b[31m." in lines
 
 
-def test_quick_phases_are_not_announced(
-    monkeypatch: pytest.MonkeyPatch, stream: io.StringIO
-) -> None:
+def test_quick_phases_are_not_announced(monkeypatch, stream):
     monkeypatch.setattr(module, "PATIENCE_SECONDS", 60)
     with Progress(console=Console(file=stream)) as progress:
         progress.phase("Checking", 2)
@@ -65,7 +63,7 @@ def test_quick_phases_are_not_announced(
     assert stream.getvalue() == ""
 
 
-def test_attempts(progress: Progress, stream: io.StringIO) -> None:
+def test_attempts(progress, stream):
     usage = {"calls": 1234, "prompt_tokens": 50_000, "generated_tokens": 900}
     progress.start(8, accepted=2, answers_from="api.example.org", usage=lambda: usage)
     lines_until(stream, "Waiting for the first answer of api.example.org since 0 s\n")
@@ -78,7 +76,7 @@ def test_attempts(progress: Progress, stream: io.StringIO) -> None:
     lines_until(stream, "about 10 s left\n")
 
 
-def test_time_left_is_estimated_from_the_first_attempt_on(stream: io.StringIO) -> None:
+def test_time_left_is_estimated_from_the_first_attempt_on(stream):
     progress = Progress(quiet=True)
     progress.start(9)
     assert progress._left(30) == ""
@@ -92,7 +90,7 @@ def test_time_left_is_estimated_from_the_first_attempt_on(stream: io.StringIO) -
     assert progress._left(60) == ""
 
 
-def test_terminal(stream: io.StringIO) -> None:
+def test_terminal(stream):
     with Progress(console=Console(file=stream, force_terminal=True, width=100)) as progress:
         progress.start(8)
         progress.attempt(1, [REFUSED])
@@ -101,7 +99,7 @@ def test_terminal(stream: io.StringIO) -> None:
     assert "[red]as it is[/red]" in stream.getvalue()
 
 
-def test_a_run_that_fails_says_what_refuses_most(stream: io.StringIO) -> None:
+def test_a_run_that_fails_says_what_refuses_most(stream):
     refused = Reject(step="judge", reason="not clear", question="What of it?", chunk_id="c")
     with Progress(console=Console(file=stream, width=300)) as progress:
         progress.start(8)
@@ -115,7 +113,7 @@ def test_a_run_that_fails_says_what_refuses_most(stream: io.StringIO) -> None:
     )
 
 
-def test_notebook_rewrites_one_line(capsys: pytest.CaptureFixture[str]) -> None:
+def test_notebook_rewrites_one_line(capsys):
     console = Console(force_jupyter=True, width=100)
     with Progress(console=console) as progress:
         progress.phase("Reading documents", 3)
@@ -126,7 +124,7 @@ def test_notebook_rewrites_one_line(capsys: pytest.CaptureFixture[str]) -> None:
     assert shown.endswith("\r\x1b[K")
 
 
-def test_quiet_prints_nothing(stream: io.StringIO) -> None:
+def test_quiet_prints_nothing(stream):
     with Progress(console=Console(file=stream, quiet=True)) as progress:
         progress.phase("Reading", 2)
         progress.note("x")
@@ -134,5 +132,5 @@ def test_quiet_prints_nothing(stream: io.StringIO) -> None:
     assert stream.getvalue() == ""
 
 
-def test_durations() -> None:
+def test_durations():
     assert [duration(seconds) for seconds in (3, 75, 3700)] == ["3 s", "1 min 15 s", "1 h 01 min"]

@@ -11,9 +11,9 @@ import numpy as np
 import pyarrow as pa
 import pytest
 from pyarrow import parquet
+from refusal import refuses
 
 from groundset import rows
-from groundset.programs.errors import InputError
 from groundset.programs.untrusted import MAX_NAME, MAX_ROW, MAX_TEXT
 from groundset.rows import headings_of, jsonl_rows, metadata_of, parquet_rows, required
 
@@ -27,12 +27,10 @@ def test_texts_of_maximum_length_are_read(tmp_path):
         "metadata": {"note": "c" * (MAX_TEXT - 20)},
     }
     file = tmp_path / "rows.jsonl"
-    file.write_text("\ufeff" + json.dumps(row) + "\n\n", encoding="utf-8")
+    file.write_text("\ufeff" + json.dumps(row) + "\n\n", "utf-8")
     [(where, fields)] = jsonl_rows(file)
-    assert (required(where, fields, "text"), required(where, fields, "doc_id")) == (
-        row["text"],
-        row["doc_id"],
-    )
+    assert required(where, fields, "text") == row["text"]
+    assert required(where, fields, "doc_id") == row["doc_id"]
     assert metadata_of(where, fields) == row["metadata"]
     assert required("here", {"chunk_id": 3}, "id", "chunk_id") == "3"
 
@@ -55,7 +53,7 @@ def test_unusable_line_is_rejected_with_its_number(tmp_path, line, message):
     file.write_bytes(b'{"text": "a"}\n' + line)
     found = jsonl_rows(file)
     assert next(found)[1] == {"text": "a"}
-    with pytest.raises(InputError, match=rf"rows\.jsonl, line 2: {message}"):
+    with refuses(rf"rows\.jsonl, line 2: {message}"):
         next(found)
 
 
@@ -64,7 +62,6 @@ def test_unusable_line_is_rejected_with_its_number(tmp_path, line, message):
     [
         ({"text": "a" * (MAX_TEXT + 1)}, "column text: longer than 1,000,000 characters"),
         ({"doc_id": "a" * (MAX_NAME + 1)}, "column doc_id: longer than 10,000 characters"),
-        ({"text": " "}, "column text: is empty"),
         ({"text": 7}, "column text: must be text, not int"),
         ({"metadata": {"a": "b" * MAX_TEXT}}, "column metadata: longer than 1,000,000 characters"),
         ({"metadata": {"a": [2**63]}}, "column metadata: a number does not fit 64 bits; .*"),
@@ -77,14 +74,14 @@ def test_unusable_line_is_rejected_with_its_number(tmp_path, line, message):
         ({"headings": ["a" * MAX_NAME, "b"]}, "column headings: longer than 10,000 characters"),
     ],
 )
-def test_unusable_value_is_rejected_with_its_column(fields: dict[str, Any], message: str) -> None:
+def test_unusable_value_is_rejected_with_its_column(fields, message):
     [name] = fields
-    read: dict[str, Any] = {"metadata": metadata_of, "headings": headings_of}
-    with pytest.raises(InputError, match=f"^here, {message}$"):
+    read = {"metadata": metadata_of, "headings": headings_of}
+    with refuses(f"^here, {message}$"):
         read[name]("here", fields) if name in read else required("here", fields, name)
 
 
-def write(file: Path, columns: dict[str, Any], **options: Any) -> Path:
+def write(file: Path, columns: dict[str, Any], **options) -> Path:
     parquet.write_table(pa.table(columns), file, compression="zstd", **options)
     return file
 
@@ -117,20 +114,18 @@ def test_parquet_rows_are_read_lazily(tmp_path):
 
 def test_oversized_parquet_is_rejected(tmp_path, monkeypatch):
     file = write(tmp_path / "a.parquet", {"text": ["a", "ferry " * 1_500_000]})
-    with pytest.raises(InputError, match=r"a\.parquet, row 2: longer than 8 MB"):
+    with refuses(r"a\.parquet, row 2: longer than 8 MB"):
         list(parquet_rows(file))
     monkeypatch.setattr(rows, "_ALWAYS_ALLOWED", 5_000_000)
     file = write(tmp_path / "b.parquet", {"text": ["ferry " * 150_000] * 100})
     assert file.stat().st_size < 5_000
-    with pytest.raises(
-        InputError, match=r"row 6: a file of [0-9,]+ bytes must not hold more than this"
-    ):
+    with refuses(r"row 6: a file of [0-9,]+ bytes must not hold more than this"):
         list(parquet_rows(file))
 
 
 def test_damaged_parquet_is_rejected(tmp_path):
     (tmp_path / "a.parquet").write_bytes(b"PAR1 no table")
-    with pytest.raises(InputError, match=r"a\.parquet is not a parquet file \(.*\)$"):
+    with refuses(r"a\.parquet is not a parquet file \(.*\)$"):
         list(parquet_rows(tmp_path / "a.parquet"))
 
 
@@ -141,7 +136,5 @@ def test_parquet_value_over_the_memory_limit_is_rejected(tmp_path):
     )
     lists = pa.ListArray.from_arrays(pa.array([0, 500], type=pa.int32()), several)
     file = write(tmp_path / "a.parquet", {"kept": lists})
-    with pytest.raises(
-        InputError, match=r"after row 0: takes more than 1 GB of memory to read, or is damaged"
-    ):
+    with refuses(r"after row 0: takes more than 1 GB of memory to read, or is damaged"):
         list(parquet_rows(file))

@@ -7,59 +7,34 @@ import sqlite3
 import threading
 from contextlib import closing
 from pathlib import Path
-from typing import Any
 
 import dspy
 import mlflow
 import pytest
+from evaluation_sets import chunk, sample
+from refusal import refuses
 
 from groundset import tracking
 from groundset.compiling import Report
 from groundset.optimizers.prompts import Candidate
-from groundset.programs.errors import InputError, StateError, TrackingError
+from groundset.programs.errors import StateError, TrackingError
 from groundset.programs.onechunk import OneChunk
 from groundset.programs.step import step
-from groundset.programs.types import Chunk, Reject, Retrieval, Sample
+from groundset.programs.types import Reject
 from groundset.run.compiled import read_own
 from groundset.run.run import Run
 from groundset.tracking import Location, Tracking, location
 
-CHUNK = Chunk(
-    chunk_id="c1",
-    doc_id="d",
-    path="weir.md",
-    title="Weir",
-    start=0,
-    end=4,
-    text="Oak.\u2028And stone.",
-)
-SAMPLE = Sample(
-    **{
-        "id": "s1",
-        "question": "What is it made of?",
-        "answer": "oak",
-        "evolution": "simple",
-        "language": "en",
-    },
-    **{"contexts": (CHUNK,), "retrieval_gt": (("c1",),), "probability": 0.9},
-    retrieval=Retrieval(rank=1, retrieved_id="c1", retrieved_content="Oak.", score=1),
-)
+SAMPLE = sample("s1", chunk("c1", "Oak.\u2028And stone."), question="What is it made of?")
 RECORD = {
-    **{
-        "started": "2026-01-01",
-        "asked": 2,
-        "accepted": 1,
-        "attempts": 3,
-        "documents": 1,
-        "chunks": 1,
-        "surplus": 0,
-    },
-    **{
-        "calls": 12,
-        "prompt_tokens": 900,
-        "seconds": 4.5,
-        "counts": {"judge": {"tried": 3, "refused": 2}},
-    },
+    "started": "2026-01-01",
+    "asked": 2,
+    "accepted": 1,
+    "attempts": 3,
+    "calls": 12,
+    "prompt_tokens": 900,
+    "seconds": 4.5,
+    "counts": {"judge": {"tried": 3, "refused": 2}},
     "configuration": {
         "recipe": "evolved",
         "documents": ["/home/ada/secret"],
@@ -68,7 +43,6 @@ RECORD = {
     },
     "models": {"lm": {"name": "qwen", "sha256": "ab"}},
     "compiled": {"judge": {}},
-    "versions": {"dspy": "3.4.1"},
 }
 CHAT = [
     {"role": "system", "content": "Judge."},
@@ -85,7 +59,7 @@ def compiled(*files: Path) -> Report:
 
 
 @pytest.fixture(scope="module")
-def empty(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def empty(tmp_path_factory) -> Path:
     """An empty database: making its tables takes longer than most tests."""
     folder = tmp_path_factory.mktemp("empty")
     with pytest.MonkeyPatch.context() as patch:
@@ -95,7 +69,7 @@ def empty(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture
-def store(tmp_path: Path, empty: Path, monkeypatch: pytest.MonkeyPatch) -> Tracking:
+def store(tmp_path, empty, monkeypatch) -> Tracking:
     monkeypatch.delenv("MLFLOW_TRACKING_URI")
     (tmp_path / "store").mkdir()
     shutil.copy(empty, tmp_path / "store")
@@ -103,17 +77,17 @@ def store(tmp_path: Path, empty: Path, monkeypatch: pytest.MonkeyPatch) -> Track
 
 
 @pytest.fixture
-def run(tmp_path: Path) -> Run:
+def run(tmp_path) -> Run:
     folder = tmp_path / "demo"
     folder.mkdir()
-    (folder / "samples.jsonl").write_text(SAMPLE.model_dump_json() + "\n", encoding="utf-8")
-    (folder / "run.json").write_text("{}", encoding="utf-8")
+    (folder / "samples.jsonl").write_text(SAMPLE.model_dump_json() + "\n", "utf-8")
+    (folder / "run.json").write_text("{}", "utf-8")
     return Run(
         folder, samples=(SAMPLE,), rejects=(Reject(step="judge", reason="x"),), record=dict(RECORD)
     )
 
 
-def logged(store: Tracking, line: str) -> Any:
+def logged(store: Tracking, line: str):
     """Return the run of MLflow that a line names."""
     return store.client.get_run(line.split()[2])
 
@@ -122,7 +96,7 @@ def artifacts(store: Tracking, line: str, path: str | None = None) -> set[str]:
     return {file.path for file in store.client.list_artifacts(line.split()[2], path)}
 
 
-def test_run_with_figures_parameters_and_a_dataset_with_contexts(store: Tracking, run: Run) -> None:
+def test_run_with_figures_parameters_and_a_dataset_with_contexts(store, run):
     line = store.log_run(run)
     found = logged(store, line)
     assert line == f"MLflow run {found.info.run_id} in {store.where}"
@@ -146,17 +120,18 @@ def test_run_with_figures_parameters_and_a_dataset_with_contexts(store: Tracking
     assert found.info.status == "FINISHED"
 
 
-def test_run_that_grew_is_the_same_run_of_mlflow(store: Tracking, run: Run) -> None:
+def test_run_that_grew_is_the_same_run_of_mlflow(store, run):
     before = store.log_run(run)
     run.record.update(accepted=2, calls=20)
     assert store.log_run(run) == before
     found = logged(store, before).data
-    assert (found.metrics["accepted"], found.params["recipe"]) == (2, "evolved")
+    assert found.metrics["accepted"] == 2
+    assert found.params["recipe"] == "evolved"
     experiment = store.client.get_experiment_by_name("groundset-generate")
     assert len(store.client.search_runs([experiment.experiment_id])) == 1
 
 
-def test_a_local_store_sends_nothing_away(store: Tracking, run: Run) -> None:
+def test_a_local_store_sends_nothing_away(store, run):
     elsewhere = "http://127.0.0.1:9/api/2.0/mlflow-artifacts/artifacts/x"
     store.log_run(run)
     with closing(
@@ -170,13 +145,13 @@ def test_a_local_store_sends_nothing_away(store: Tracking, run: Run) -> None:
         assert len(list(store.where.artifacts.rglob("samples.jsonl"))) == 2
         database.execute(f"UPDATE experiments SET artifact_location = '{elsewhere}'")
     run.record["started"] = "2026-01-03"
-    with pytest.raises(TrackingError, match="would send files elsewhere"):
+    with refuses("would send files elsewhere", TrackingError):
         store.log_run(run)
 
 
-def test_compile_with_candidates_and_linked_prompts(store: Tracking, tmp_path: Path) -> None:
+def test_compile_with_candidates_and_linked_prompts(store, tmp_path):
     state = tmp_path / "judge.json"
-    state.write_text("{}", encoding="utf-8")
+    state.write_text("{}", "utf-8")
     report = compiled(state)
     report.candidates = [Candidate(0, {}), Candidate(1, {"judge": {"demos": []}}, {"a": 1, "b": 0})]
     lines = [store.log_compile(report, {"seed": 0}) for _ in range(2)]
@@ -202,7 +177,7 @@ def test_compile_with_candidates_and_linked_prompts(store: Tracking, tmp_path: P
     assert logged(store, killed).info.status == "KILLED"
 
 
-def test_registered_prompts_are_read_back_as_states(store: Tracking) -> None:
+def test_registered_prompts_are_read_back_as_states(store):
     for name in ("judge", "ask"):
         predictor = step(name, temperature=0.5)
         predictor.signature = predictor.signature.with_instructions(f"{name} like an “owl”.")
@@ -214,10 +189,8 @@ def test_registered_prompts_are_read_back_as_states(store: Tracking) -> None:
         [program]
     )
     assert program.judge.signature.instructions == "judge like an “owl”."
-    assert (program.judge.config["temperature"], program.judge.demos) == (
-        0.5,
-        [{"passage": "p", "question": "q?"}],
-    )
+    assert program.judge.config["temperature"] == 0.5
+    assert program.judge.demos == [{"passage": "p", "question": "q?"}]
     assert program.ask.signature.instructions == "ask like an “owl”."
     store.client.register_prompt("groundset-ask-m", "edited by hand")
     odd = {"owl": {}}, {"judge": {"code": "import os"}}
@@ -232,13 +205,11 @@ def test_registered_prompts_are_read_back_as_states(store: Tracking) -> None:
         "odd-1/1": "not a state that DSPy saves",
     }
     for prompt, message in refused.items():
-        with pytest.raises(StateError, match=rf"^--compiled prompts:/{prompt}: {message}[^\n]*$"):
+        with refuses(rf"^--compiled prompts:/{prompt}: {message}[^\n]*$", StateError):
             read_own(f"prompts:/{prompt}", where)
 
 
-def test_servers_get_figures_only_unless_texts_are_asked_for(
-    store: Tracking, run: Run, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_servers_get_figures_only_unless_texts_are_asked_for(store, run, monkeypatch):
     store.where, store.texts = store.where._replace(host="mlflow.example"), False
     line = store.log_run(run)
     found = logged(store, line)
@@ -270,9 +241,7 @@ def test_servers_get_figures_only_unless_texts_are_asked_for(
     assert "a text" not in trace.to_json()
 
 
-def test_the_uri_and_the_active_run_of_a_notebook_stay(
-    store: Tracking, run: Run, tmp_path: Path
-) -> None:
+def test_the_uri_and_the_active_run_of_a_notebook_stay(store, run, tmp_path):
     before = mlflow.get_tracking_uri()
     store.log_run(run)
     assert mlflow.get_tracking_uri() == before
@@ -280,7 +249,7 @@ def test_the_uri_and_the_active_run_of_a_notebook_stay(
     assert os.environ["MLFLOW_DISABLE_TELEMETRY"] == "true"
 
 
-def test_where_things_are_tracked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_where_things_are_tracked(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("MLFLOW_TRACKING_URI", "http://ada:secret@mlflow.example/x?key=1")
     assert location("https://own.example").host == "own.example"
@@ -298,20 +267,16 @@ def test_where_things_are_tracked(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     assert str(location()) == str(tmp_path / "home" / "mlruns")
     assert location("sqlite:///own.db") == Location("sqlite:///own.db", Path("artifacts"))
     assert str(location(str(tmp_path / "own"))) == str(tmp_path / "own")
-    with pytest.raises(InputError, match="--tracking: must not be empty"):
+    with refuses("--tracking: must not be empty"):
         location("")
-    with pytest.raises(
-        InputError, match=r"--tracking or MLFLOW_TRACKING_URI: http://\[x is not an address"
-    ):
+    with refuses(r"--tracking or MLFLOW_TRACKING_URI: http://\[x is not an address"):
         location("http://[x")
     (tmp_path / "file").write_text("")
-    with pytest.raises(InputError, match=r"--tracking file/store: Not a directory"):
+    with refuses(r"--tracking file/store: Not a directory"):
         location("file/store")
 
 
-def test_store_that_fails_is_named_without_secrets(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_store_that_fails_is_named_without_secrets(tmp_path, monkeypatch):
     monkeypatch.setenv("MLFLOW_TRACKING_URI", "http://ada:secret@127.0.0.1:9")
     monkeypatch.setitem(tracking._PATIENCE, "MLFLOW_HTTP_REQUEST_MAX_RETRIES", "0")
     monkeypatch.delenv("MLFLOW_HTTP_REQUEST_MAX_RETRIES", raising=False)

@@ -1,7 +1,5 @@
 """Examples of the steps, made from the shipped labels and gold rows."""
 
-from pathlib import Path
-
 import dspy
 import pytest
 from labelled import question, write
@@ -42,9 +40,7 @@ FEW = {
 
 
 @pytest.mark.parametrize("step", STEPS)
-def test_every_step_has_examples_of_every_split_that_can_be_demos(
-    rows: list[Row], step: str
-) -> None:
+def test_every_step_has_examples_of_every_split_that_can_be_demos(rows, step):
     found = examples(step, rows)
     assert len(found) >= FEW.get(step, 300)
     assert {each.split for each in found} == {"train", "dev", "test"}
@@ -59,16 +55,17 @@ def test_every_step_has_examples_of_every_split_that_can_be_demos(
     assert PLAIN_TEXT.parse(signature, turn["content"]).keys() == set(signature.output_fields)
 
 
-def test_judge_learns_parts_reason_and_answer(rows: list[Row]) -> None:
+def test_judge_learns_parts_reason_and_answer(rows):
     good = of(rows, "judge", group="ok")
-    assert (good.independent, good.clear, good.answerable, good.fault) == (True, True, True, "")
+    assert good.independent is True
+    assert good.clear is True
+    assert good.answerable is True
+    assert good.fault == ""
     vague = of(rows, "judge", group="vague")
-    assert (vague.independent, vague.clear, vague.fault, vague.confidence) == (
-        False,
-        True,
-        "independent",
-        5,
-    )
+    assert vague.independent is False
+    assert vague.clear is True
+    assert vague.fault == "independent"
+    assert vague.confidence == 5
     assert of(rows, "judge", group="unanswerable").answer == "not stated"
     twin = next(
         each
@@ -78,13 +75,14 @@ def test_judge_learns_parts_reason_and_answer(rows: list[Row]) -> None:
     assert twin.answer in twin.passage, "a spoilt question has the answer of the good one"
 
 
-def test_steps_are_asked_as_in_a_run(rows: list[Row]) -> None:
+def test_steps_are_asked_as_in_a_run(rows):
     assert of(rows, "compare", group="agree").claim == AGREE
     assert of(rows, "review", group="fits").criterion.startswith(FITS)
     assert of(rows, "review", group="panel").criterion in VIEWPOINTS.values()
     asked = of(rows, "ask", group="conditional")
     assert asked.forms == [f"conditional: {EVOLUTIONS['conditional'].form}"]
-    assert (asked.form, asked.answers) == ("conditional", LENGTHS["short"])
+    assert asked.form == "conditional"
+    assert asked.answers == LENGTHS["short"]
     assert all(piece in asked.passage for piece in asked.evidence)
     assert of(rows, "ask", group="unanswerable").form == "unanswerable"
     assert "[1] " in of(rows, "combine").passages
@@ -95,7 +93,7 @@ def test_steps_are_asked_as_in_a_run(rows: list[Row]) -> None:
     assert of(rows, "distil").needed
 
 
-def test_examples_take_turns_and_are_balanced(rows: list[Row], tmp_path: Path) -> None:
+def test_examples_take_turns_and_are_balanced(rows, tmp_path):
     of_dev = [each for each in examples("judge", rows) if each.split == "dev"]
     first = spread(of_dev)[:28]
     assert sum(each.good for each in first) == 14

@@ -1,14 +1,13 @@
 """Training weights of the smallest real model: few rows and layers, a high rate."""
 
 import copy
-from pathlib import Path
 
 import dspy
 import pytest
 
 from groundset.models.llama import LlamaModel
 from groundset.optimizers import finetune as module
-from groundset.optimizers.finetune import Training, Turn, finetune, turns_of
+from groundset.optimizers.finetune import Training, finetune, turns_of
 from groundset.programs.step import step
 
 OPTIONS = Training(epochs=4, batch=2, rate=1.5e-2, rank=4, alpha=8, layers=0.2)
@@ -28,7 +27,7 @@ def rows() -> list[dspy.Example]:
     return [dspy.Example(**values).with_inputs("passage", "question") for values in asked]
 
 
-def test_rows_become_the_chats_of_a_run(rows: list[dspy.Example]) -> None:
+def test_rows_become_the_chats_of_a_run(rows):
     answer = step("answer")
     (turn, *_) = turns_of(answer, rows)
     system, user = turn.messages
@@ -45,14 +44,14 @@ def test_rows_become_the_chats_of_a_run(rows: list[dspy.Example]) -> None:
 @pytest.mark.model
 @pytest.mark.timeout(600)
 def test_an_interrupted_training_goes_on_and_llama_cpp_takes_its_weights(
-    smollm2: Path, rows: list[dspy.Example], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+    smollm2, rows, tmp_path, monkeypatch
+):
     loaded = module._load(smollm2, OPTIONS)  # once: it takes longer than the training
     monkeypatch.setattr(module, "_load", lambda *_: copy.deepcopy(loaded))
     turns = turns_of(step("answer"), rows)
-    losses: list[float] = []
+    losses = []
 
-    def interrupting(number: int, steps: int, loss: float) -> None:
+    def interrupting(number, steps, loss):
         losses.append(loss)
         assert steps == 4
         if number == 2 and len(losses) == 2:
@@ -80,10 +79,9 @@ def test_an_interrupted_training_goes_on_and_llama_cpp_takes_its_weights(
         model.close()
 
 
-def test_rates_and_parts() -> None:
+def test_rates_and_parts():
     rates = [module._rate_factor(number, 40) for number in range(1, 41)]
     assert max(rates) == rates[1] == 1
     assert rates[-1] < 0.01
     sizes = [module._Row([0] * length, 1) for length in (30, 31, 900, 1000, 33)]
     assert list(module._parts(sizes, module._AT_ONCE["cpu"])) == [[0, 1, 4], [2, 3]]
-    assert Turn([], "x") == Turn([], "x")

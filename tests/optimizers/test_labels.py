@@ -2,10 +2,10 @@
 
 import json
 from pathlib import Path
-from typing import Any
 
 import pytest
 from labelled import PASSAGE, question, write
+from refusal import refuses
 
 from groundset.labelling import with_own
 from groundset.optimizers.labels import SPLITS, QuestionLabel, checked, read_rows, split_of
@@ -25,16 +25,16 @@ ANSWER = {
 }
 
 
-def problem(tmp_path: Path, *rows: Any) -> str:
+def problem(tmp_path: Path, *rows) -> str:
     """Return the only problem of rows, without its file."""
     _, (line,) = checked([write(tmp_path / "rows.jsonl", list(rows))])
     return line.removeprefix(f"{tmp_path / 'rows.jsonl'}, ")
 
 
-def test_shipped_rows_are_right_and_each_document_lies_in_one_split() -> None:
+def test_shipped_rows_are_right_and_each_document_lies_in_one_split():
     rows = read_rows(with_own([]))
     assert len(rows) > 16_000
-    splits: dict[str, set[str]] = {}
+    splits = {}
     for row in rows:
         for source in row.sources:
             splits.setdefault(source, set()).add(str(row.split))
@@ -62,7 +62,7 @@ def test_shipped_rows_are_right_and_each_document_lies_in_one_split() -> None:
         ([1], "not a JSON object"),
     ],
 )
-def test_wrong_rows_are_named(tmp_path: Path, row: Any, message: str) -> None:
+def test_wrong_rows_are_named(tmp_path, row, message):
     assert problem(tmp_path, row).startswith(f"line 1: {message}")
 
 
@@ -107,22 +107,20 @@ def test_wrong_rows_are_named(tmp_path: Path, row: Any, message: str) -> None:
         ),
     ],
 )
-def test_fields_of_gold_rows_must_fit_each_other(
-    tmp_path: Path, fields: dict[str, Any], message: str
-) -> None:
+def test_fields_of_gold_rows_must_fit_each_other(tmp_path, fields, message):
     assert message in problem(tmp_path, {"id": "g", "document": "d", **fields})
 
 
-def test_answers_that_no_passage_has_word_for_word(tmp_path: Path) -> None:
+def test_answers_that_no_passage_has_word_for_word(tmp_path):
     own = {"not_stated": "not stated", "yes_no": "yes"}
     rows = [{**ANSWER, "id": kind, "answer": answer, "kind": kind} for kind, answer in own.items()]
     assert checked([write(tmp_path / "rows.jsonl", rows)])[1] == []
 
 
-def test_all_problems_of_all_files_are_found_and_the_first_is_raised(tmp_path: Path) -> None:
+def test_all_problems_of_all_files_are_found_and_the_first_is_raised(tmp_path):
     one = write(tmp_path / "one.jsonl", [GOOD, {**GOOD, "label": "?"}])
     two = tmp_path / "two.jsonl"
-    two.write_text(f"{json.dumps(GOOD)}\n{{\n", encoding="utf-8")
+    two.write_text(f"{json.dumps(GOOD)}\n{{\n", "utf-8")
     empty = write(tmp_path / "empty.jsonl", [])
     rows, problems = checked([one, two, empty])
     assert [row.id for row in rows] == ["q1"]
@@ -135,15 +133,13 @@ def test_all_problems_of_all_files_are_found_and_the_first_is_raised(tmp_path: P
         ),
         "/empty.jsonl: no rows",
     ]
-    with pytest.raises(
-        LabelError, match=r"line 2: label: .*; `groundset labels check` lists all 4 problems"
-    ):
+    with refuses(r"line 2: label: .*; `groundset labels check` lists all 4 problems", LabelError):
         read_rows([one, two, empty])
-    with pytest.raises(LabelError, match=r"gone\.jsonl: No such file"):
+    with refuses(r"gone\.jsonl: No such file", LabelError):
         read_rows([tmp_path / "gone.jsonl"])
 
 
-def test_rows_without_a_split_follow_their_document(tmp_path: Path) -> None:
+def test_rows_without_a_split_follow_their_document(tmp_path):
     bare = {name: value for name, value in GOOD.items() if name != "split"}
     rows = [
         {**bare, "id": "q2", "document": "train-1"},
@@ -161,7 +157,7 @@ def test_rows_without_a_split_follow_their_document(tmp_path: Path) -> None:
     assert two == "line 2: document train-1 is in two splits: train and test"
 
 
-def test_first_annotation_pass_counts(tmp_path: Path) -> None:
+def test_first_annotation_pass_counts(tmp_path):
     second = {**GOOD, "annotation_pass": 2, "label": "bad", "reason": "vague"}
     (row,) = read_rows([write(tmp_path / "rows.jsonl", [second, GOOD])])
     assert isinstance(row, QuestionLabel)

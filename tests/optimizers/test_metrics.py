@@ -1,7 +1,6 @@
 """Metrics: what is right, what is wrong and why, as DSPy calls them."""
 
 from types import SimpleNamespace
-from typing import Any
 
 import dspy
 import pytest
@@ -34,7 +33,7 @@ JUDGED = dspy.Example(
 )
 
 
-def scored(metric: Any, example: dspy.Example, **outputs: Any) -> tuple[float, str]:
+def scored(metric, example: dspy.Example, **outputs) -> tuple[float, str]:
     """Return the score and the feedback of a prediction."""
     prediction = dspy.Prediction(**outputs)
     found = metric(example, prediction, pred_name="step")
@@ -42,17 +41,18 @@ def scored(metric: Any, example: dspy.Example, **outputs: Any) -> tuple[float, s
     return found.score, found.feedback
 
 
-def judge(**parts: Any) -> Any:
+def judge(**parts):
     """Return a judge that always says the same."""
     return lambda **_: dspy.Prediction(**{**KEPT, "answer": "Jonas Alder", **parts})
 
 
-def test_a_verdict_counts_most_and_its_reason_some() -> None:
+def test_a_verdict_counts_most_and_its_reason_some():
     bad = JUDGED.copy(good=False, fault="independent", reason="nobody knows what it is")
     assert scored(metrics.judge, JUDGED, **KEPT, answer="Jonas Alder") == (1, "It is right.")
     assert scored(metrics.judge, JUDGED, **KEPT, answer="Ada Bell")[0] == pytest.approx(2 / 3)
     value, feedback = scored(metrics.judge, JUDGED, **{**KEPT, "clear": False}, answer="")
-    assert (value, feedback) == (0, "It is good: it names the weir")
+    assert value == 0
+    assert feedback == "It is good: it names the weir"
     assert scored(metrics.judge, bad, **{**KEPT, "independent": False})[0] == 1
     value, feedback = scored(metrics.judge, bad, **{**KEPT, "clear": False})
     assert value == pytest.approx(2 / 3)
@@ -63,7 +63,7 @@ def test_a_verdict_counts_most_and_its_reason_some() -> None:
     )
 
 
-def test_other_steps_that_decide() -> None:
+def test_other_steps_that_decide():
     assert (
         scored(
             metrics.compare,
@@ -98,13 +98,13 @@ def test_other_steps_that_decide() -> None:
         ({"evidence": []}, "not in the passage word for word"),
     ],
 )
-def test_what_code_refuses_in_a_written_question(changed: dict[str, Any], feedback: str) -> None:
+def test_what_code_refuses_in_a_written_question(changed, feedback):
     value, said = scored(metrics.ask, ASK, **{**ASKED, **changed})
     assert value == 0
     assert feedback in said
 
 
-def test_questions_are_in_the_language_of_their_passage() -> None:
+def test_questions_are_in_the_language_of_their_passage():
     passage = (
         "Das Wehr bei Ebbing wurde 1891 von dem Müller Jonas Alder gebaut. Es ist 40 Meter lang."
     )
@@ -121,13 +121,14 @@ def test_questions_are_in_the_language_of_their_passage() -> None:
     )
 
 
-def test_a_judge_decides_about_what_code_accepts() -> None:
+def test_a_judge_decides_about_what_code_accepts():
     assert scored(metrics.ask, ASK, **ASKED)[0] == 1
     assert scored(metrics.ask.using(judge()), ASK, **ASKED)[0] == pytest.approx(0.95)
     value, feedback = scored(
         metrics.ask.using(judge(clear=False, confidence=40, reason="dull")), ASK, **ASKED
     )
-    assert (value, "not clear: dull" in feedback) == (0.1, True)
+    assert value == 0.1
+    assert "not clear: dull" in feedback
     value, feedback = scored(metrics.ask.using(judge(answer="a lord")), ASK, **ASKED)
     assert value < 0.25
     assert "answers it with 'a lord', not 'Jonas Alder'" in feedback
@@ -141,8 +142,8 @@ def test_a_judge_decides_about_what_code_accepts() -> None:
     )
 
 
-def test_completions_of_a_judge_that_cannot_be_read_score_nothing() -> None:
-    def broken(**_: Any) -> None:
+def test_completions_of_a_judge_that_cannot_be_read_score_nothing():
+    def broken(**_):
         raise AdapterParseError(
             "PlainTextAdapter", STEPS["judge"].signature, "I am sorry", "neither yes nor no"
         )
@@ -153,7 +154,7 @@ def test_completions_of_a_judge_that_cannot_be_read_score_nothing() -> None:
     )
 
 
-def test_questions_about_several_passages_need_evidence_of_each() -> None:
+def test_questions_about_several_passages_need_evidence_of_each():
     both = dspy.Example(
         passages=f"[1] Ebbing\n{PASSAGE}\n\n[2] Ebbing\nJonas Alder died in 1902.", language="en"
     )
@@ -174,7 +175,7 @@ def test_questions_about_several_passages_need_evidence_of_each() -> None:
     )
 
 
-def test_options_as_the_profile_wants_them() -> None:
+def test_options_as_the_profile_wants_them():
     wanted = dspy.Example(passages=f"[1] Ebbing\n{PASSAGE}", language="en", options=["a", "b", "c"])
     given = {name: ASKED[name] for name in ("question", "answer", "evidence")}
     assert scored(metrics.ask_profiled, wanted, **given, options=[]) == (0, "It needs options.")
@@ -204,7 +205,7 @@ def test_options_as_the_profile_wants_them() -> None:
         ),  # refers to nothing
     ],
 )
-def test_changed_questions(facts: dict[str, Any], outputs: tuple[str, str], value: float) -> None:
+def test_changed_questions(facts, outputs, value):
     question = "Who built the weir at Ebbing in 1891?"
     change = (
         "Word it as the next message: User: How long is the weir at Ebbing? Assistant: 40 metres"
@@ -229,18 +230,18 @@ def test_changed_questions(facts: dict[str, Any], outputs: tuple[str, str], valu
         ("not stated", "in 1891", 0),
     ],
 )
-def test_answers(gold: str, answer: str, value: float) -> None:
+def test_answers(gold, answer, value):
     example = dspy.Example(passage=PASSAGE, question="?", answer=gold, language="en")
     assert scored(metrics.answer, example, answer=answer)[0] == value
 
 
-def test_questions_for_a_given_answer() -> None:
+def test_questions_for_a_given_answer():
     example = dspy.Example(fact=PASSAGE, answer="Jonas Alder", language="en")
     assert scored(metrics.fact, example, question="Who built the weir?")[0] == 1
     assert scored(metrics.fact, example, question="Did Jonas Alder build it?")[0] == 0
 
 
-def test_keyphrases_clues_passages_and_profiles() -> None:
+def test_keyphrases_clues_passages_and_profiles():
     phrases = dspy.Example(passage=PASSAGE)
     assert (
         scored(metrics.keyphrases, phrases, keyphrases=["the weir", "Jonas Alder", "40 metres"])[0]
@@ -279,7 +280,7 @@ def test_keyphrases_clues_passages_and_profiles() -> None:
     )
 
 
-def test_programs_are_scored_by_another_judge() -> None:
+def test_programs_are_scored_by_another_judge():
     example = dspy.Example(passage=PASSAGE, topic="Ebbing")
     asked = {"question": ASKED["question"], "answer": ASKED["answer"], "rejects": []}
     assert scored(metrics.program.using(judge()), example, **asked)[0] == pytest.approx(0.95)
@@ -289,7 +290,7 @@ def test_programs_are_scored_by_another_judge() -> None:
     assert scored(metrics.program, example, **refused) == (0.25, "judge refused 'Who?': not clear.")
 
 
-def test_a_trace_asks_whether_it_may_be_a_demo() -> None:
+def test_a_trace_asks_whether_it_may_be_a_demo():
     assert metrics.ask(ASK, dspy.Prediction(**ASKED), trace=[]) is True
     assert metrics.ask(ASK, dspy.Prediction(**{**ASKED, "evidence": []}), trace=[]) is False
     with pytest.raises(AttributeError, match="there is no metric 'nosuch'; there are chunk, judge"):

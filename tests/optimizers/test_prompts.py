@@ -2,27 +2,20 @@
 script.
 """
 
-from pathlib import Path
-from typing import Any
-
 import dspy
 import pytest
 from dspy.lm15 import Request, Response
-from labelled import PASSAGE, Judge, questions, write
+from labelled import ASKED, PASSAGE, Judge, chunks, questions, write
+from refusal import refuses
 from scripted import response
 
 from groundset.optimizers.metrics import METRICS
-from groundset.optimizers.prompts import OPTIMIZERS, Compiled, compile_program, measure, state_of
+from groundset.optimizers.prompts import Compiled, compile_program, measure, state_of
 from groundset.optimizers.tasks import Task, task
-from groundset.programs.errors import CompileError, InputError, ModelError
+from groundset.programs.errors import CompileError, ModelError
 from groundset.programs.onechunk import OneChunk
 from groundset.programs.step import Step, step
 from groundset.run.compiled import read_states
-
-ASKED = (
-    "Form: simple\nKind: fact\nQuestion: Who built the weir at Ebbing?\nAnswer: Jonas Alder\n"
-    "Evidence: built in 1891 by the miller Jonas Alder"
-)
 
 
 class Writer(Judge):
@@ -41,29 +34,23 @@ class Writer(Judge):
         return response(text or "Be STRICT about it.")
 
 
-def opened(engine: Any) -> dspy.LM:
+def opened(engine) -> dspy.LM:
     return dspy.LM("local/scripted", engine=engine, cache=False)
 
 
 @pytest.fixture(scope="module")
-def judging(tmp_path_factory: pytest.TempPathFactory) -> Task:
+def judging(tmp_path_factory) -> Task:
     return task(
         "judge", [write(tmp_path_factory.mktemp("labels") / "questions.jsonl", questions())]
     )
 
 
 @pytest.fixture(scope="module")
-def asking(tmp_path_factory: pytest.TempPathFactory) -> Task:
-    fixed = {"topic": "Ebbing", "text": PASSAGE, "label": "good", "reason": "ok"}
-    rows = [
-        {"id": f"{split}{number}", "document": f"{split}{number % 2}", "split": split, **fixed}
-        for split in ("train", "dev", "test")
-        for number in range(4)
-    ]
-    return task("evolved", [write(tmp_path_factory.mktemp("labels") / "chunks.jsonl", rows)])
+def asking(tmp_path_factory) -> Task:
+    return task("evolved", [write(tmp_path_factory.mktemp("labels") / "chunks.jsonl", chunks(4))])
 
 
-def compiled(judging: Task, name: str, engine: Judge, **options: Any) -> Compiled:
+def compiled(judging: Task, name: str, engine: Judge, **options) -> Compiled:
     """Compile the judge, and check that it is better than before."""
     lm = opened(engine)
     assert sum(measure(judging.program, judging.devset, judging.metric, lm=lm)) == 6
@@ -74,14 +61,15 @@ def compiled(judging: Task, name: str, engine: Judge, **options: Any) -> Compile
     return made
 
 
-def test_labelled_demos_are_saved_as_dspy_saves_them(judging: Task, tmp_path: Path) -> None:
+def test_labelled_demos_are_saved_as_dspy_saves_them(judging, tmp_path):
     made = compiled(judging, "labeled", Judge(least=4))
     assert isinstance(made.program, Step)
     assert all(
         {"question", "reason", "clear"} <= set(demo) <= set(judging.program.signature.fields)
         for demo in made.program.demos
     )
-    assert (made.calls, made.ending) == (0, "complete")
+    assert made.calls == 0
+    assert made.ending == "complete"
     assert len(judging.program.demos) == 1, "the program that was given is not changed"
     made.program.save(str(tmp_path / "judge.json"))
     plain = dspy.Predict(judging.program.signature)
@@ -92,14 +80,14 @@ def test_labelled_demos_are_saved_as_dspy_saves_them(judging: Task, tmp_path: Pa
     assert state_of(other.program) != state_of(made.program)
 
 
-def test_bootstrapped_demos_are_what_the_metric_accepts(judging: Task) -> None:
+def test_bootstrapped_demos_are_what_the_metric_accepts(judging):
     made = compiled(judging, "bootstrap", Judge(least=2))
     assert "fine" in {demo.reason for demo in made.program.demos}, "the model wrote it"
     assert made.program.config == judging.program.config
 
 
 @pytest.mark.parametrize(("name", "calls"), [("random-search", 60), ("mipro", 100), ("gepa", 60)])
-def test_searches_record_what_they_compared(judging: Task, name: str, calls: int) -> None:
+def test_searches_record_what_they_compared(judging, name, calls):
     made = compiled(judging, name, Judge(least=2 if name == "random-search" else 99), calls=calls)
     means = {each.number: each.mean(judging.devset) for each in made.candidates}
     assert means[made.chosen.number] == 1
@@ -110,7 +98,7 @@ def test_searches_record_what_they_compared(judging: Task, name: str, calls: int
     assert all(each.state["self"]["instructions"] for each in made.candidates)
 
 
-def test_simba_gets_feedback_and_samples(judging: Task) -> None:
+def test_simba_gets_feedback_and_samples(judging):
     engine = Judge()
     made = compile_program(
         judging.program, judging, "simba", lm=opened(engine), prompt_lm=opened(Writer()), calls=300
@@ -121,13 +109,12 @@ def test_simba_gets_feedback_and_samples(judging: Task) -> None:
     )
 
 
-def test_any_optimizer_can_be_given(judging: Task) -> None:
+def test_any_optimizer_can_be_given(judging):
     made = compile_program(judging.program, judging, dspy.LabeledFewShot(k=2), lm=opened(Judge()))
     assert len(made.program.demos) == 2
-    assert set(OPTIMIZERS) == {"labeled", "bootstrap", "random-search", "mipro", "gepa", "simba"}
 
 
-def test_whole_program(asking: Task, tmp_path: Path) -> None:
+def test_whole_program(asking, tmp_path):
     lm = opened(Judge(ask=ASKED))
     assert measure(asking.program, asking.devset, asking.metric, lm=lm) == [1.0] * 4
     made = compile_program(asking.program, asking, "bootstrap", lm=lm, calls=50)
@@ -143,9 +130,7 @@ def test_whole_program(asking: Task, tmp_path: Path) -> None:
     assert states.keys() >= {"ask", "judge", "revise", "compare"}
 
 
-def test_stock_optimizers_without_anything_of_ours(
-    judging: Task, asking: Task, tmp_path: Path
-) -> None:
+def test_stock_optimizers_without_anything_of_ours(judging, asking, tmp_path):
     program, metric = OneChunk(), METRICS["judge"]
     rows = {"trainset": judging.trainset, "valset": judging.devset}
     with dspy.context(lm=opened(Judge(ask=ASKED))):
@@ -167,11 +152,12 @@ def test_stock_optimizers_without_anything_of_ours(
     assert "STRICT" in read_states(tmp_path / "program.json")["judge"].signature.instructions
 
 
-def test_the_budget_ends_a_search_with_the_best_candidate_so_far(judging: Task) -> None:
+def test_the_budget_ends_a_search_with_the_best_candidate_so_far(judging):
     made = compile_program(
         judging.program, judging, "random-search", lm=opened(Judge(least=2)), calls=30
     )
-    assert (made.ending, made.calls) == ("budget", 30)
+    assert made.ending == "budget"
+    assert made.calls == 30
     assert made.chosen.mean(judging.devset) == 1
     none = compile_program(
         judging.program, judging, "random-search", lm=opened(Judge(least=2)), calls=5
@@ -191,7 +177,7 @@ def failing(after: int, error: BaseException) -> Judge:
     return Failing(least=2)
 
 
-def test_ctrl_c_keeps_the_best_candidate_so_far(judging: Task) -> None:
+def test_ctrl_c_keeps_the_best_candidate_so_far(judging):
     made = compile_program(
         judging.program, judging, "random-search", lm=opened(failing(29, KeyboardInterrupt()))
     )
@@ -201,43 +187,39 @@ def test_ctrl_c_keeps_the_best_candidate_so_far(judging: Task) -> None:
 
 @pytest.mark.parametrize("threads", [1, 2])
 @pytest.mark.parametrize("name", ["bootstrap", "random-search", "gepa", "simba"])
-def test_a_model_that_fails_ends_the_compile(judging: Task, name: str, threads: int) -> None:
+def test_a_model_that_fails_ends_the_compile(judging, name, threads):
     lm = opened(failing(3, ModelError("the server is gone")))
-    with pytest.raises(ModelError, match="the server is gone"):
+    with refuses("the server is gone", ModelError):
         compile_program(
             judging.program, judging, name, lm=lm, prompt_lm=opened(Writer()), threads=threads
         )
-    with pytest.raises(ModelError, match="the server is gone"):
+    with refuses("the server is gone", ModelError):
         measure(judging.program, judging.devset, judging.metric, lm=lm, threads=threads)
 
 
-def test_completions_that_cannot_be_read_cost_a_row(judging: Task) -> None:
+def test_completions_that_cannot_be_read_cost_a_row(judging):
     class Sorry(Judge):
-        def complete(self, request: Request) -> Response:
+        def complete(self, request):
             answer = super().complete(request)
             return response("I am sorry, I cannot.") if len(self.requests) % 2 else answer
 
     assert 0 in measure(judging.program, judging.devset, judging.metric, lm=opened(Sorry()))
 
 
-def test_a_model_that_cannot_write_instructions(judging: Task) -> None:
-    with pytest.raises(CompileError, match="name a larger one with --prompt-lm"):
+def test_a_model_that_cannot_write_instructions(judging):
+    with refuses("name a larger one with --prompt-lm", CompileError):
         compile_program(judging.program, judging, "mipro", lm=opened(Judge()), calls=200)
 
 
-def test_tasks(
-    judging: Task, asking: Task, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert (len(judging.trainset), len(judging.devset), len(judging.testset)) == (12, 12, 12)
+def test_tasks(judging, asking, tmp_path, capsys):
+    assert len(judging.trainset) == 12
+    assert len(judging.devset) == 12
+    assert len(judging.testset) == 12
     assert [row.good for row in judging.trainset[:4]] == [True, False, True, False]
     assert judging.metric is METRICS["judge"]
     assert asking.trainset[0].inputs().toDict() == {"passage": PASSAGE, "topic": "Ebbing"}
-    with pytest.raises(
-        InputError, match="STEP nosuch: there is no such step or recipe; choose from chunk"
-    ):
-        task("nosuch", [])
-    with pytest.raises(
-        CompileError, match="there are no dev and no test rows for judge; add some with --labels"
+    with refuses(
+        "there are no dev and no test rows for judge; add some with --labels", CompileError
     ):
         task("judge", [write(tmp_path / "few.jsonl", questions(4)[:4])])
     assert capsys.readouterr().out == "", "optimizers print a lot"

@@ -2,11 +2,9 @@
 test-peers`).
 """
 
-from typing import Any
-
 import pytest
 
-from groundset.exports.sets import EvaluationSet, relevant_ids
+from groundset.exports.sets import relevant_ids
 from groundset.programs.types import Sample
 
 pytestmark = [pytest.mark.peer, pytest.mark.timeout(200)]
@@ -16,7 +14,7 @@ def texts(sample: Sample) -> list[str]:
     return [chunk.text for chunk in sample.contexts]
 
 
-def test_ragas(load: Any, content: EvaluationSet) -> None:
+def test_ragas(load, content):
     read = load("ragas", "ragas", peer="ragas")
     rows = [
         {
@@ -35,45 +33,29 @@ def test_ragas(load: Any, content: EvaluationSet) -> None:
     ] == hops
 
 
-def test_ragas_0_1(load: Any, content: EvaluationSet) -> None:
+def test_ragas_0_1(load, content):
     read = load("ragas", "ragas_old", peer="ragas-0.1")
-    assert [
-        (
-            row["question"],
-            row["contexts"],
-            row["ground_truth"],
-            row["evolution_type"],
-            row["episode_done"],
-        )
-        for row in read["testset"]
-    ] == [
-        (sample.question, texts(sample), sample.answer, sample.evolution, True)
+    names = "question", "contexts", "ground_truth", "evolution_type", "episode_done"
+    assert [[row[name] for name in names] for row in read["testset"]] == [
+        [sample.question, texts(sample), sample.answer, sample.evolution, True]
         for sample in content.samples
     ]
     assert read["testset"][2]["metadata"][1]["filename"] == content.samples[2].contexts[1].path
     assert read["dataset"] == read["testset"]
 
 
-def test_deepeval(load: Any, content: EvaluationSet) -> None:
+def test_deepeval(load, content):
     goldens = load("deepeval", "deepeval", peer="deepeval")
-    assert [
-        (
-            golden["name"],
-            golden["input"],
-            golden["expected_output"],
-            golden["context"],
-            golden["source_file"],
-        )
-        for golden in goldens
-    ] == [
-        (sample.id, sample.question, sample.answer, texts(sample), sample.contexts[0].path)
+    names = "name", "input", "expected_output", "context", "source_file"
+    assert [[golden[name] for name in names] for golden in goldens] == [
+        [sample.id, sample.question, sample.answer, texts(sample), sample.contexts[0].path]
         for sample in content.samples
     ]
     groups = [golden["additional_metadata"]["retrieval_gt"] for golden in goldens]
     assert groups == [[list(group) for group in sample.retrieval_gt] for sample in content.samples]
 
 
-def test_beir(load: Any, content: EvaluationSet) -> None:
+def test_beir(load, content):
     read = load("beir", "beir", peer="beir")
     assert read["corpus"] == {
         chunk.chunk_id: {"title": chunk.title, "text": chunk.text} for chunk in content.chunks
@@ -84,7 +66,7 @@ def test_beir(load: Any, content: EvaluationSet) -> None:
     }
 
 
-def test_tables(load: Any, content: EvaluationSet) -> None:
+def test_tables(load, content):
     read = load("csv", "tables")
     assert [(row["id"], row["question"].removeprefix("'")) for row in read["questions"]] == [
         (sample.id, sample.question) for sample in content.samples
@@ -95,7 +77,7 @@ def test_tables(load: Any, content: EvaluationSet) -> None:
     assert [row["text"] for row in read["corpus"]] == [chunk.text for chunk in content.chunks]
 
 
-def test_sentence_transformers(load: Any, content: EvaluationSet) -> None:
+def test_sentence_transformers(load, content):
     read = load("triplets", "triplets")
     assert read["columns"][:3] == ["anchor", "positive", "negative_1"]
     pairs = {(row["anchor"], row["positive"]) for rows in read["splits"].values() for row in rows}
@@ -105,14 +87,14 @@ def test_sentence_transformers(load: Any, content: EvaluationSet) -> None:
     assert read["learned"]
 
 
-def test_adk(load: Any, content: EvaluationSet) -> None:
+def test_adk(load, content):
     turns = load("adk", "adk", peer="adk")
     nothing = {"tool_uses": [], "tool_responses": [], "intermediate_responses": []}
     assert turns == [[sample.question, sample.answer, nothing] for sample in content.samples]
 
 
 @pytest.mark.parametrize("format", ["inspect", "langfuse", "langsmith", "opik", "phoenix"])
-def test_services(load: Any, content: EvaluationSet, format: str) -> None:
+def test_services(load, content, format):
     read = load(format, "services", peer="inspect" if format == "inspect" else "services")
     assert read == [
         [sample.id, sample.question, sample.answer, texts(sample)] for sample in content.samples

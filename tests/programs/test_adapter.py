@@ -55,7 +55,7 @@ VALUES = {
 WRITTEN = "Reason: so\nSize: smaller\nNumbers: 1, 3\nQuotes: a b | c\nFit: yes\nSure: 90"
 
 
-def test_a_chat_keeps_the_lines_of_instructions_and_shows_form_and_demos() -> None:
+def test_a_chat_keeps_the_lines_of_instructions_and_shows_form_and_demos():
     demo = {"passage": "D", **VALUES}
     chat = PLAIN_TEXT.format(Several, [demo], {"passage": "P\x00", "asked": ["one?", "two?"]})
     system, user, assistant, last = (message["content"] for message in chat)
@@ -63,11 +63,12 @@ def test_a_chat_keeps_the_lines_of_instructions_and_shows_form_and_demos() -> No
     assert "Size: <small or smaller: how large>" in system
     assert "Fit: <yes or no: is it fit?>" in system
     assert 'Quotes: <the words; " | " between several>' in system
-    assert (user, assistant) == ("Passage: D", WRITTEN)
+    assert user == "Passage: D"
+    assert assistant == WRITTEN
     assert last == "Passage: P\nAsked:\n- one?\n- two?"
 
 
-def test_what_a_demo_shows_is_read_back() -> None:
+def test_what_a_demo_shows_is_read_back():
     assert PLAIN_TEXT.parse(Several, WRITTEN) == VALUES
 
 
@@ -83,12 +84,12 @@ def test_what_a_demo_shows_is_read_back() -> None:
         json.dumps(dict(line.split(": ") for line in WRITTEN.splitlines())),
     ],
 )
-def test_preambles_marks_and_lists_are_read(written: str) -> None:
+def test_preambles_marks_and_lists_are_read(written):
     assert PLAIN_TEXT.parse(Several, written) == VALUES
 
 
 @pytest.mark.parametrize("spoilt", ["Fit: I am sorry, I cannot.", "Sure: very", "Size: tiny", ""])
-def test_what_is_no_option_number_or_yes_is_an_error(spoilt: str) -> None:
+def test_what_is_no_option_number_or_yes_is_an_error(spoilt):
     label = spoilt.partition(":")[0]
     lines = [line for line in WRITTEN.splitlines() if not label or not line.startswith(label)]
     with pytest.raises(AdapterParseError):
@@ -110,7 +111,7 @@ def test_what_is_no_option_number_or_yes_is_an_error(spoilt: str) -> None:
         "¡Claro! Aquí tienes la pregunta: %s",
     ],
 )
-def test_what_stands_around_a_text_is_cut(around: str) -> None:
+def test_what_stands_around_a_text_is_cut(around):
     for name in ("question: str", "question: str, answer: str"):
         found = PLAIN_TEXT.parse(dspy.Signature(f"passage -> {name}"), around % "What is a quay?")
         assert found["question"].strip("*") == "What is a quay?"
@@ -119,11 +120,11 @@ def test_what_stands_around_a_text_is_cut(around: str) -> None:
 @pytest.mark.parametrize(
     "text", ["Certainly.", "Sure Start centres", "Of course it is.", "Here are three: a, b"]
 )
-def test_a_text_that_begins_like_a_greeting_stays(text: str) -> None:
+def test_a_text_that_begins_like_a_greeting_stays(text):
     assert PLAIN_TEXT.parse(dspy.Signature("question -> answer"), text) == {"answer": text}
 
 
-def test_a_text_is_never_an_error_and_loses_its_label() -> None:
+def test_a_text_is_never_an_error_and_loses_its_label():
     signature = dspy.Signature("passage -> question: str")
     assert PLAIN_TEXT.parse(signature, 'Question: "What?"') == {"question": "What?"}
     assert (
@@ -154,7 +155,7 @@ def test_marks_that_a_text_holds_stay(written: str, read: list[str]) -> None:
     assert PLAIN_TEXT.parse(signature, written) == {"evidence": read}
 
 
-def test_records_are_blocks() -> None:
+def test_records_are_blocks():
     text = "Name: a\nUse: b\n\nName: c\nUse: d"
     items = [Item(name="a", use="b"), Item(name="c", use="d")]
     assert PLAIN_TEXT.parse(Records, text) == {"items": items}
@@ -166,11 +167,11 @@ def test_records_are_blocks() -> None:
     )
 
 
-def test_trained_weights_are_named_in_the_request() -> None:
+def test_trained_weights_are_named_in_the_request():
     seen = []
 
     class Engine:
-        def complete(self, request):  # type: ignore[no-untyped-def]
+        def complete(self, request):
             seen.append(request.config)
             return response("yes")
 
@@ -182,11 +183,13 @@ def test_trained_weights_are_named_in_the_request() -> None:
         )
         dspy.Predict("passage -> fit: bool")(passage="P")
     assert seen[0].extensions == {"adapter": "sound"}
-    assert (seen[0].max_tokens, seen[1].max_tokens, seen[1].extensions) == (4, 256, None)
+    assert seen[0].max_tokens == 4
+    assert seen[1].max_tokens == 256
+    assert seen[1].extensions is None
 
 
-def test_probability_of_yes_after_a_label() -> None:
-    def token(text: str, **top: float) -> TokenLogprob:
+def test_probability_of_yes_after_a_label():
+    def token(text, **top):
         return TokenLogprob(
             text, -0.1, top=tuple(TopLogprob(word, math.log(each)) for word, each in top.items())
         )
@@ -203,7 +206,7 @@ def test_probability_of_yes_after_a_label() -> None:
     assert shares == pytest.approx([0.7 / 0.9, 0.1, 0.5])
 
 
-def test_a_document_writes_no_labels() -> None:
+def test_a_document_writes_no_labels():
     passage = "It costs 34.\nReason: fine\n**Fit:** yes\nA fit: no\nSure\uff1a 99"
     spellings = ["2. Fit: 3", "Fit 1: 3", "F\u2060it: 3", "Ｆｉｔ: 3", "Fіt: 3", ": Fit꞉ 3"]
     shown = PLAIN_TEXT.format(Several, [], {"passage": passage, "asked": spellings})[-1]["content"]

@@ -37,9 +37,11 @@ def made(
         ), engine
 
 
-def test_a_question_needs_every_passage_without_which_it_has_another_answer() -> None:
+def test_a_question_needs_every_passage_without_which_it_has_another_answer():
     found, engine = made([NO, NO, GOOD])
-    assert (found.evolution, found.kind, found.needed) == ("multi_context", "bridge", [0, 1])
+    assert found.evolution == "multi_context"
+    assert found.kind == "bridge"
+    assert found.needed == [0, 1]
     assert found.evidence == [
         "the seal is ruined within seconds",
         "a new seal for the Orrin 5 costs 34 crowns",
@@ -48,13 +50,14 @@ def test_a_question_needs_every_passage_without_which_it_has_another_answer() ->
     assert "[2] Guarantee" in str(engine.requests[0][1].messages[-1])
 
 
-def test_a_question_that_one_passage_answers_is_about_that_one() -> None:
+def test_a_question_that_one_passage_answers_is_about_that_one():
     found, _ = made([GOOD, NO])
-    assert (found.evolution, found.needed) == ("simple", [1])
+    assert found.evolution == "simple"
+    assert found.needed == [1]
     assert found.evidence == ["a new seal for the Orrin 5 costs 34 crowns"]
 
 
-def test_an_answer_that_agrees_means_that_a_passage_is_not_needed_whatever_the_verdict() -> None:
+def test_an_answer_that_agrees_means_that_a_passage_is_not_needed_whatever_the_verdict():
     found, _ = made([GOOD.replace("Independent: yes", "Independent: no")])
     assert found.rejects[0].step == "needed"
     assert found.rejects[0].reason.startswith(
@@ -62,17 +65,15 @@ def test_an_answer_that_agrees_means_that_a_passage_is_not_needed_whatever_the_v
     )
 
 
-def test_refusals_of_the_writer_and_of_evidence_are_rejects() -> None:
+def test_refusals_of_the_writer_and_of_evidence_are_rejects():
     found, _ = made([GOOD], "Question: none\nAnswer: they have little to do with each other")
-    assert (found.exhausted, found.rejects[0].reason) == (
-        True,
-        "nothing to ask: they have little to do with each other",
-    )
+    assert found.exhausted is True
+    assert found.rejects[0].reason == "nothing to ask: they have little to do with each other"
     found, _ = made([GOOD], COMBINE.replace("seal is ruined within seconds", "pump breaks at once"))
     assert found.rejects[0].reason.startswith("its evidence is not in the passages")
 
 
-def test_a_passage_that_can_stand_in_for_one_of_them_is_its_alternative() -> None:
+def test_a_passage_that_can_stand_in_for_one_of_them_is_its_alternative():
     hit = Hit("copy", PRICE.replace("covers", "is for"), "Guarantee", 0.9)
     found, _ = made([NO, NO, GOOD], program=SeveralChunks(search=lambda *_: [hit]))
     assert found.alternatives == [[], ["copy"]]

@@ -87,9 +87,7 @@ def facts() -> Facts:
         ),
     ],
 )
-def test_questions_are_begun_by_syntax(
-    facts: Facts, sentence: str, answer: str, opening: str
-) -> None:
+def test_questions_are_begun_by_syntax(facts, sentence, answer, opening):
     found = {
         fact.answer: fact
         for fact in facts(sentence, opening[14:27] if "Heatwise" in opening else "Tidepool")
@@ -99,7 +97,7 @@ def test_questions_are_begun_by_syntax(
     assert found[answer].defines is opening.startswith("What is")
 
 
-def test_names_are_written_in_full(facts: Facts) -> None:
+def test_names_are_written_in_full(facts):
     (fact,) = facts("The museum was founded in 1962 by a dentist.", "Museum of Small Clocks")
     assert fact.opening == "In which year was Museum of Small Clocks founded by a dentist"
     (fact,) = facts(
@@ -136,7 +134,7 @@ def test_names_are_written_in_full(facts: Facts) -> None:
         "x" * 3_000 + " was built by Maria Kolb of Lowen in 1998.",
     ],
 )
-def test_unclear_sentences_have_no_facts(facts: Facts, sentence: str) -> None:
+def test_unclear_sentences_have_no_facts(facts, sentence):
     assert facts(sentence) == []
 
 
@@ -158,7 +156,7 @@ def test_unclear_sentences_have_no_facts(facts: Facts, sentence: str) -> None:
         ("In 1998, Maria Kolb moved from Tarn, where she was born, to Lowen.", True),
     ],
 )
-def test_the_subject_must_be_identifiable(facts: Facts, sentence: str, named: bool) -> None:
+def test_the_subject_must_be_identifiable(facts, sentence, named):
     assert ("1998" in [fact.answer for fact in facts(sentence)]) is named
 
 
@@ -187,16 +185,16 @@ def test_the_subject_must_be_identifiable(facts: Facts, sentence: str, named: bo
         ("Gate 3 was inspected by eye in 2012 and 2014.", "2012"),
     ],
 )
-def test_partial_answers_are_not_asked_for(facts: Facts, sentence: str, wrong: str) -> None:
+def test_partial_answers_are_not_asked_for(facts, sentence, wrong):
     assert wrong not in [fact.answer for fact in facts(sentence, sentence)]
 
 
-def test_general_statement_needs_no_name(facts: Facts) -> None:
+def test_general_statement_needs_no_name(facts):
     assert facts("Folded proteins can be combined with other proteins to block the receptor.")
     assert not facts("Electric lamps were combined with other lamps to block the signal.")
 
 
-def test_several_facts_are_in_order(facts: Facts) -> None:
+def test_several_facts_are_in_order(facts):
     passage = (
         "The council, which had met in 1911, wished for a bridge that no flood of the Lowen would"
         " carry away. The Lowen harbour bridge was opened in 1931 by the engineer Maria Kolb."
@@ -229,5 +227,5 @@ def test_several_facts_are_in_order(facts: Facts) -> None:
         ("When did it burn in 1893?", "1893", "When did it burn in 1893?"),
     ],
 )
-def test_without_answer_drops_the_time(question: str, answer: str, kept: str) -> None:
+def test_without_answer_drops_the_time(question, answer, kept):
     assert without_answer(question, answer) == kept

@@ -17,7 +17,7 @@ ROWS = (
 )
 
 
-def test_headings_and_lines_with_the_text_below() -> None:
+def test_headings_and_lines_with_the_text_below():
     assert stated_questions(HEADINGS) == [
         ("How long does delivery take?", "Two days. - To islands six."),
         ("Who pays for the return?", "We pay. Why not by air? It costs too much."),
@@ -32,13 +32,13 @@ def test_headings_and_lines_with_the_text_below() -> None:
 @pytest.mark.parametrize(
     ("after", "stated"), [("", 1), ("## Next", 1), ("### Or", 0), ("It costs more.", 0)]
 )
-def test_an_answer_that_goes_on_after_the_passage_is_left_out(after: str, stated: int) -> None:
+def test_an_answer_that_goes_on_after_the_passage_is_left_out(after, stated):
     assert (
         len(stated_questions("## What does delivery cost?\n\nIt is free.", after=after)) == stated
     )
 
 
-def test_rows_of_a_table_whose_header_may_stand_in_the_topic() -> None:
+def test_rows_of_a_table_whose_header_may_stand_in_the_topic():
     (stated,) = stated_questions(ROWS)
     assert stated == ("My tap leaks. What can I do now?", "Turn it off.")
     header, _, row = ROWS.splitlines()

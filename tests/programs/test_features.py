@@ -3,16 +3,13 @@
 import pytest
 
 from groundset.programs.features import (
-    agreement,
     answer_features,
     answers_agree,
     asks_for_other_part,
     chunk_features,
-    grams,
     kind_agrees,
     question_features,
     shape,
-    words_of,
 )
 from groundset.programs.languages import ENGLISH, LANGUAGES, language_of
 
@@ -26,7 +23,7 @@ REFERENCES = (
 )
 
 
-def test_chunk_features_separate_prose_from_references() -> None:
+def test_chunk_features_separate_prose_from_references():
     text, references = (chunk_features(each, ENGLISH) for each in (PASSAGE, REFERENCES))
     assert text["citations"] == 0 < references["citations"]
     assert text["whole_sentences"] == 2
@@ -36,15 +33,7 @@ def test_chunk_features_separate_prose_from_references() -> None:
     assert references["links"] > 0
 
 
-def test_neutral_language_ignores_english_words() -> None:
-    features = chunk_features(
-        "Bron öppnades år 1931 efter nio års arbete. Kolb ledde det.", LANGUAGES["sv"]
-    )
-    assert features["stop_share"] == features["modal"] == features["address"] == 0
-    assert features["whole_sentences"] == 1
-
-
-def test_empty_texts_have_features() -> None:
+def test_empty_texts_have_features():
     assert chunk_features(" ", ENGLISH).keys() == chunk_features(PASSAGE, ENGLISH).keys()
     assert question_features("", "", ENGLISH, ENGLISH)["coverage"] == 0
     assert answer_features("", "", "", ENGLISH)["mentions"] == 0
@@ -74,7 +63,7 @@ def test_empty_texts_have_features() -> None:
         ("Which engineers opened the bridge in Oslo?", "coverage", 0.75),  # by stems
     ],
 )
-def test_question_features(question: str, feature: str, value: float) -> None:
+def test_question_features(question, feature, value):
     assert (
         question_features(question, PASSAGE, ENGLISH, LANGUAGES[language_of(question)])[feature]
         == value
@@ -96,34 +85,22 @@ def test_question_features(question: str, feature: str, value: float) -> None:
         ("es", "¿Cuántas personas viajaban?", "cuatro", "Lowen"),
     ],
 )
-def test_kind_agrees_checks_the_form_of_answers(
-    code: str, question: str, fits: str, fails: str
-) -> None:
+def test_kind_agrees_checks_the_form_of_answers(code, question, fits, fails):
     assert kind_agrees(question, fits, LANGUAGES[code])
     assert not kind_agrees(question, fails, LANGUAGES[code])
 
 
-def test_answer_features() -> None:
+def test_answer_features():
     good = answer_features(
         PASSAGE, "Which engineer led the work on the Lowen harbour bridge?", "Maria Kolb", ENGLISH
     )
-    assert (good["verbatim"], good["supported"], good["in_question"], good["near"]) == (1, 1, 0, 1)
+    assert good["verbatim"] == 1
+    assert good["supported"] == 1
+    assert good["in_question"] == 0
+    assert good["near"] == 1
     far = answer_features(PASSAGE, "What was opened in 1931?", "Maria Kolb", ENGLISH)
     assert far["near"] < good["near"]
     assert answer_features(PASSAGE, "What?", "Oslo", ENGLISH)["verbatim"] == 0
-
-
-@pytest.mark.parametrize(
-    ("first", "second", "value"),
-    [
-        ("Maria Kolb", "maria kolb.", 1.0),
-        ("Kolb", "Maria Kolb", 2 / 3),
-        ("1931", "1932", 0.0),
-        ("", "1931", 0.0),
-    ],
-)
-def test_agreement_is_token_f1(first: str, second: str, value: float) -> None:
-    assert agreement(first, second) == pytest.approx(value)
 
 
 @pytest.mark.parametrize(
@@ -147,7 +124,7 @@ def test_agreement_is_token_f1(first: str, second: str, value: float) -> None:
         ("", "1892", False),
     ],
 )
-def test_answers_agree(found: str, meant: str, agree: bool) -> None:
+def test_answers_agree(found, meant, agree):
     assert answers_agree(found, meant, ENGLISH) is agree
 
 
@@ -163,7 +140,7 @@ def test_answers_agree(found: str, meant: str, agree: bool) -> None:
         ("Why did the Harbour Star name Ida Lund its editor?", "the founder", False),
     ],
 )
-def test_asks_for_other_part(question: str, found: str, expected: bool) -> None:
+def test_asks_for_other_part(question, found, expected):
     sentence = (
         "On March 4, 1931 the Harbour Star of Sandgate named Ida Lund its editor after the founder"
         " had died."
@@ -171,8 +148,6 @@ def test_asks_for_other_part(question: str, found: str, expected: bool) -> None:
     assert asks_for_other_part(question, found, "Ida Lund", sentence, ENGLISH) is expected
 
 
-def test_shape_keeps_common_words_and_classes_others() -> None:
+def test_shape_keeps_common_words_and_classes_others():
     found = shape("Who planned the Lowen Link in 1931?", {"who", "the", "in"})
     assert found == ["<start>", "who", "<word ed>", "the", "<name>", "in", "<number>", "?", "<end>"]
-    assert words_of("Who, who?") == {"who", ",", "?"}
-    assert list(grams(["a", "b", "a"], 2)) == ["a", "b", "a b", "b a"]

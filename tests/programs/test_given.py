@@ -45,26 +45,27 @@ def made(
         )
 
 
-def test_passages_that_agree_are_alternatives_and_others_variants() -> None:
+def test_passages_that_agree_are_alternatives_and_others_variants():
     read = {"1834": YES.format("1834").replace("90", "70"), "1820": YES.format("in 1820")}
     found, calls = made("  When was the weir\nof Ebbing built?", [FERRY, WEIR, OTHER, COPY], read)
-    assert (found.question, found.answer) == ("When was the weir of Ebbing built?", "in 1820")
-    assert (found.evolution, found.context_ids, found.alternatives, calls) == (
-        "simple",
-        ["c1"],
-        [["c3"]],
-        4,
-    )
-    assert (found.evidence, found.probability) == (["in 1820"], 0.9)
+    assert found.question == "When was the weir of Ebbing built?"
+    assert found.answer == "in 1820"
+    assert found.evolution == "simple"
+    assert found.context_ids == ["c1"]
+    assert found.alternatives == [["c3"]]
+    assert calls == 4
+    assert found.evidence == ["in 1820"]
+    assert found.probability == 0.9
     assert found.metadata == {
         "variants": [{"answer": "1834", "chunk_id": "c2", "probability": 0.7}]
     }
 
 
-def test_several_passages_answer_together_where_none_does_alone() -> None:
+def test_several_passages_answer_together_where_none_does_alone():
     read = {"built in 1820 & keeps a third": YES.format("a third")}
     found, _ = made("What does the miller beside the weir of 1820 keep?", [FERRY, WEIR, MILL], read)
-    assert (found.evolution, found.context_ids) == ("multi_context", ["c1", "c2"])
+    assert found.evolution == "multi_context"
+    assert found.context_ids == ["c1", "c2"]
     assert found.evidence == ["The weir of Ebbing was built in 1820.", "a third"]
 
 
@@ -91,6 +92,6 @@ def test_several_passages_answer_together_where_none_does_alone() -> None:
         ("why " * 2000, NO, "it is longer than"),
     ],
 )
-def test_faults_of_the_question_itself_are_rejects(question: str, said: str, reason: str) -> None:
+def test_faults_of_the_question_itself_are_rejects(question, said, reason):
     (reject,) = made(question, [MILL, FERRY, COPY], dict.fromkeys([MILL, FERRY], said))[0].rejects
     assert reject.reason.startswith(reason)

@@ -3,11 +3,11 @@
 import copy
 import math
 from collections.abc import Callable, Mapping
-from typing import Any
 
 import dspy
 import pytest
 from dspy.lm15 import Request, Response, TokenLogprob, TopLogprob
+from refusal import refuses
 from scripted import ScriptedEngine, response, scripted_lm
 
 from groundset.programs.english import Fact
@@ -54,14 +54,7 @@ def grounding_of(*refused: str) -> Callable[..., dspy.Prediction]:
 
 def by_answer(prompt: str) -> str:
     """Complete the opening of the question."""
-    return (
-        next(
-            line.removeprefix("Opening: ")
-            for line in prompt.splitlines()
-            if line.startswith("Opening: ")
-        )
-        + "?"
-    )
+    return prompt.rpartition("Opening: ")[2].partition("\n")[0] + "?"
 
 
 def find(prompt: str) -> str:
@@ -72,7 +65,7 @@ def find(prompt: str) -> str:
 
 @pytest.fixture
 def ask() -> Callable[..., tuple[dspy.Prediction, ScriptedEngine]]:
-    def asked(*facts: Fact, judge: Mapping[str, float] | None = None, **options: Any) -> Any:
+    def asked(*facts: Fact, judge: Mapping[str, float] | None = None, **options):
         answers = {"fact": by_answer, "answer": find} | options.pop("answers", {})
         program = Guided(
             lambda sentences: [], judge_of(judge or {}), options.pop("grounding", grounding_of())
@@ -89,22 +82,19 @@ def ask() -> Callable[..., tuple[dspy.Prediction, ScriptedEngine]]:
     return asked
 
 
-def test_question_with_its_answer(ask: Any) -> None:
+def test_question_with_its_answer(ask):
     made, engine = ask(YEAR)
-    assert (made.question, made.answer) == (
-        "In which year was the Lowen harbour bridge opened?",
-        "1931",
-    )
-    assert (made.evolution, made.kind, made.needed, made.alternatives) == (
-        "simple",
-        "fact",
-        [0],
-        [],
-    )
+    assert made.question == "In which year was the Lowen harbour bridge opened?"
+    assert made.answer == "1931"
+    assert made.evolution == "simple"
+    assert made.kind == "fact"
+    assert made.needed == [0]
+    assert made.alternatives == []
     assert made.evidence == [f"{FIRST}."]
     assert made.probability == 0.8, "that of the weakest step"
     assert made.metadata == {"fact": f"{FIRST}."}
-    assert (made.rejects, made.exhausted) == ([], True)
+    assert made.rejects == []
+    assert made.exhausted is True
     assert engine.steps() == ["fact", "answer"]
     (_, request), _ = engine.requests
     assert (
@@ -113,14 +103,12 @@ def test_question_with_its_answer(ask: Any) -> None:
         "Opening: In which year was the Lowen harbour bridge opened"
     )
     assert len(request.messages) == 13, "all demos are shown"
-    assert (request.config.max_tokens, request.config.stop, request.config.temperature) == (
-        56,
-        ("\n",),
-        0.0,
-    )
+    assert request.config.max_tokens == 56
+    assert request.config.stop == ("\n",)
+    assert request.config.temperature == 0.0
 
 
-def test_best_of_the_candidates_is_kept(ask: Any) -> None:
+def test_best_of_the_candidates_is_kept(ask):
     made, engine = ask(YEAR, WHO, WHAT, judge={"year": 0.6, "Who": 0.95})
     assert made.answer == "Maria Kolb"
     assert not made.exhausted
@@ -134,19 +122,23 @@ def test_best_of_the_candidates_is_kept(ask: Any) -> None:
     assert made.answer == "1931"
 
 
-def test_refused_ones_are_told_and_the_next_are_tried(ask: Any) -> None:
+def test_refused_ones_are_told_and_the_next_are_tried(ask):
     made, _ = ask(YEAR, WHO, WHAT, judge={"year": 0.1, "Who": 0.2})
-    assert (made.answer, made.kind, made.exhausted) == (WHAT.answer, "definition", True)
+    assert made.answer == WHAT.answer
+    assert made.kind == "definition"
+    assert made.exhausted is True
     assert [(each.step, each.reason, each.probability) for each in made.rejects] == [
         ("judge", "not clear", 0.1),
         ("judge", "not clear", 0.2),
     ]
     assert made.rejects[0].question == "In which year was the Lowen harbour bridge opened?"
     made, _ = ask(YEAR, WHO, judge={"": 0.1})
-    assert (made.question, made.exhausted, len(made.rejects)) == ("", True, 2)
+    assert made.question == ""
+    assert made.exhausted is True
+    assert len(made.rejects) == 2
 
 
-def test_answers_are_checked(ask: Any) -> None:
+def test_answers_are_checked(ask):
     made, _ = ask(YEAR, WHO, answers={"answer": ["Not stated.", "Jakob Reuss"]})
     assert [(each.step, each.reason) for each in made.rejects] == [
         ("answer", "not found in the passage: '1931' was expected"),
@@ -169,16 +161,16 @@ def test_answers_are_checked(ask: Any) -> None:
         (WHAT, "the bridge", ""),
     ],
 )
-def test_the_more_complete_answer_is_kept(ask: Any, fact: Fact, found: str, kept: str) -> None:
+def test_the_more_complete_answer_is_kept(ask, fact, found, kept):
     assert ask(fact, answers={"answer": found})[0].answer == kept
 
 
-def test_definition_is_kept_where_the_model_names_the_thing(ask: Any) -> None:
+def test_definition_is_kept_where_the_model_names_the_thing(ask):
     fact = WHAT._replace(opening="What is the Lowen ferry")
     assert ask(fact, answers={"answer": "the Lowen ferry"})[0].answer == fact.answer
 
 
-def test_questions_that_give_the_answer_away(ask: Any) -> None:
+def test_questions_that_give_the_answer_away(ask):
     made, _ = ask(WHO, answers={"fact": "Did Maria Kolb design the bridge?"})
     assert made.question == "Who designed the Lowen harbour bridge?"
     made, _ = ask(
@@ -187,9 +179,11 @@ def test_questions_that_give_the_answer_away(ask: Any) -> None:
     assert made.question == "In which year was the Lowen harbour bridge opened?"
 
 
-def test_passages_that_cannot_be_asked_about(ask: Any) -> None:
+def test_passages_that_cannot_be_asked_about(ask):
     made, engine = ask(YEAR, passage="Das Schloss wurde 1754 von der Familie Aumann verkauft.")
-    assert (made.exhausted, made.rejects[0].step, engine.steps()) == (True, "fact", [])
+    assert made.exhausted is True
+    assert made.rejects[0].step == "fact"
+    assert engine.steps() == []
     assert "another language" in made.rejects[0].reason
     made, _ = ask()
     assert [each.reason for each in made.rejects] == [
@@ -197,7 +191,7 @@ def test_passages_that_cannot_be_asked_about(ask: Any) -> None:
     ]
 
 
-def test_predictors_have_the_names_of_their_steps() -> None:
+def test_predictors_have_the_names_of_their_steps():
     program = Guided(lambda sentences: [])
     assert [name for name, _ in program.named_predictors()] == ["fact", "answer", "sound", "judge"]
     assert all(
@@ -217,14 +211,14 @@ def test_predictors_have_the_names_of_their_steps() -> None:
         ("J. M. Kolb", "Who?", "J. M. Kolb"),
     ],
 )
-def test_tidy_answer(text: str, question: str, tidy: str) -> None:
+def test_tidy_answer(text, question, tidy):
     assert tidy_answer(text, question) == tidy
 
 
 class DecidingEngine:
     """Answers with one token of given log-probabilities."""
 
-    def __init__(self, **top: float) -> None:
+    def __init__(self, **top: float):
         self.top, self.requests = top, list[Request]()
 
     def complete(self, request: Request) -> Response:
@@ -243,7 +237,7 @@ class DecidingEngine:
         ({"perhaps": 1.0}, 0.5),
     ],
 )
-def test_sound_is_read_by_the_next_token(top: Mapping[str, float], probability: float) -> None:
+def test_sound_is_read_by_the_next_token(top, probability):
     engine = DecidingEngine(**top)
     sound = Sound()
     sound.config = {"adapter": "sound"}
@@ -259,20 +253,21 @@ def test_sound_is_read_by_the_next_token(top: Mapping[str, float], probability: 
     assert request.config.extensions == {"adapter": "sound"}
     assert request.config.max_tokens == 1
     lm = dspy.LM("local/deciding", engine=DecidingEngine(), cache=False)
-    with dspy.context(lm=lm), pytest.raises(ModelError, match="returns no log-probabilities"):
+    with dspy.context(lm=lm), refuses("returns no log-probabilities", ModelError):
         sound(**inputs)
 
 
-def test_sound_weighs_with_the_judge(ask: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    seen: list[dict[str, str]] = []
+def test_sound_weighs_with_the_judge(ask, monkeypatch):
+    seen = []
 
-    def forward(self: Sound, **inputs: str) -> dspy.Prediction:
+    def forward(self, **inputs):
         seen.append(inputs)
         return dspy.Prediction(sound=False, probability=0.1)
 
     monkeypatch.setattr(Sound, "forward", forward)
     made, engine = ask(WHO)
-    assert (made.answer, seen) == ("Maria Kolb", []), "without weights it is skipped"
+    assert made.answer == "Maria Kolb"
+    assert seen == [], "without weights it is skipped"
     weights = {"adapter": "sound"}
     made, engine = ask(WHO, sound=weights)
     assert engine.steps() == ["fact"]
@@ -283,11 +278,13 @@ def test_sound_weighs_with_the_judge(ask: Any, monkeypatch: pytest.MonkeyPatch) 
     assert ask(WHO, sound=weights, judge={"": 0.99})[0].answer == "Maria Kolb"
 
 
-def test_a_question_that_the_passage_states_is_asked_without_a_call(ask: Any) -> None:
+def test_a_question_that_the_passage_states_is_asked_without_a_call(ask):
     passage = "## Was kostet die Lieferung?\n\nAb 40 Euro ist sie frei."
     made, engine = ask(passage=passage)
-    assert (made.question, made.answer) == ("Was kostet die Lieferung?", "Ab 40 Euro ist sie frei.")
-    assert (made.evidence, made.kind) == (["Ab 40 Euro ist sie frei."], "stated")
+    assert made.question == "Was kostet die Lieferung?"
+    assert made.answer == "Ab 40 Euro ist sie frei."
+    assert made.evidence == ["Ab 40 Euro ist sie frei."]
+    assert made.kind == "stated"
     assert not engine.requests
     again, _ = ask(passage=passage, asked=["Was kostet die Lieferung ?"])  # as French sets it off
     assert not again.question

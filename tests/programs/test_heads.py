@@ -4,7 +4,6 @@ refused.
 
 import copy
 import json
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +11,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from refusal import refuses
 
 from groundset.programs.errors import AnswerError, StateError
 from groundset.programs.heads import HEAD_STEPS, HeadJudge, LinearHead, StepHeads, load_heads
@@ -36,14 +36,14 @@ NO_VECTORS = np.zeros((2, 384), dtype=np.float32)
 
 
 @pytest.fixture(scope="module")
-def judges(word_encoder: Callable[..., Any]) -> dict[str, HeadJudge]:
+def judges(word_encoder) -> dict[str, HeadJudge]:
     heads = {step: load_heads(SHIPPED / f"{step}.json") for step in HEAD_STEPS}
     return {
         step: HeadJudge(step, each, word_encoder(each.embedder)) for step, each in heads.items()
     }
 
 
-def one_feature(step: str = "judge", **changes: Any) -> dict[str, Any]:
+def one_feature(step: str = "judge", **changes) -> dict[str, Any]:
     """Return heads that weigh the number of words."""
     head = {"weights": {"words": [-1.0, 10.0, 2.0]}, "bias": 0.0}
     outputs = HEAD_STEPS[step if step in HEAD_STEPS else "judge"].outputs
@@ -56,7 +56,7 @@ def one_feature(step: str = "judge", **changes: Any) -> dict[str, Any]:
     }
 
 
-def test_shipped_heads_decide_as_they_were_fitted(judges: dict[str, HeadJudge]) -> None:
+def test_shipped_heads_decide_as_they_were_fitted(judges):
     good, bad = judges["chunk"].batch(
         [{"passage": PASSAGE}, {"passage": REFERENCES}], vectors=NO_VECTORS
     )
@@ -64,8 +64,12 @@ def test_shipped_heads_decide_as_they_were_fitted(judges: dict[str, HeadJudge]) 
     grounded = judges["grounding"](passage=PASSAGE, question=QUESTION, answer="Maria Kolb")
     found = [each.probability for each in (good, bad, kept, grounded)]
     assert found == pytest.approx(GOLDEN, abs=1e-6)
-    assert (good.fit, good.reason, good.confidence) == (True, "", 73)
-    assert (bad.fit, bad.content, bad.reason) == (False, False, "not content")
+    assert good.fit is True
+    assert good.reason == ""
+    assert good.confidence == 73
+    assert bad.fit is False
+    assert bad.content is False
+    assert bad.reason == "not content"
     assert verdict(bad).reason == "not content"
     assert judges["chunk"].batch([]) == []
 
@@ -80,7 +84,7 @@ def test_shipped_heads_decide_as_they_were_fitted(judges: dict[str, HeadJudge]) 
         "Which architect of Paris signed the treaty of 1648?",
     ],
 )
-def test_good_question_scores_above_bad_ones(judges: dict[str, HeadJudge], worse: str) -> None:
+def test_good_question_scores_above_bad_ones(judges, worse):
     judge = judges["judge"]
     better, lower = judge.batch(
         [{"passage": PASSAGE, "question": each} for each in (QUESTION, worse)]
@@ -91,7 +95,7 @@ def test_good_question_scores_above_bad_ones(judges: dict[str, HeadJudge], worse
     assert alone.probability == pytest.approx(lower.probability)
 
 
-def test_grounding_needs_answer_in_passage_with_fitting_form(judges: dict[str, HeadJudge]) -> None:
+def test_grounding_needs_answer_in_passage_with_fitting_form(judges):
     answers = ("Maria Kolb", "Jakob Reuss", "the Lowen harbour bridge", "")
     found = {
         answer: judges["grounding"](passage=PASSAGE, question=QUESTION, answer=answer)
@@ -102,26 +106,24 @@ def test_grounding_needs_answer_in_passage_with_fitting_form(judges: dict[str, H
     assert not found["Jakob Reuss"].fit
 
 
-def test_known_vectors_are_not_embedded_again(
-    judges: dict[str, HeadJudge], word_encoder: Callable[..., Any]
-) -> None:
+def test_known_vectors_are_not_embedded_again(judges, word_encoder):
     judge = HeadJudge("chunk", judges["chunk"].heads, word_encoder(judges["chunk"].heads.embedder))
-    judge.encoder.encode = None  # type: ignore[method-assign, assignment]
+    judge.encoder.encode = None
     assert judge.batch([{"passage": PASSAGE}], vectors=NO_VECTORS[:1])[0].fit
     assert copy.deepcopy(judge) is judge, "copies of a program share the judge"
 
 
 @settings(max_examples=50, deadline=None)
 @given(st.text(), st.text())
-def test_any_text_gets_a_probability(passage: str, question: str) -> None:
+def test_any_text_gets_a_probability(passage, question):
     heads = load_heads(SHIPPED / "grounding.json").heads["grounded"]
     features = HEAD_STEPS["grounding"].features(
         [{"passage": passage, "question": question, "answer": passage}], None
-    )  # type: ignore[arg-type]
+    )
     assert 0 <= heads.probability(features[0]) <= 1
 
 
-def test_long_texts_are_cut(word_encoder: Callable[..., Any]) -> None:
+def test_long_texts_are_cut(word_encoder):
     judge = HeadJudge("chunk", StepHeads(**one_feature("chunk")), word_encoder())
     assert (
         judge(passage="a " * MAX_READ).probability
@@ -129,15 +131,17 @@ def test_long_texts_are_cut(word_encoder: Callable[..., Any]) -> None:
     )
 
 
-def test_missing_parts_are_never_the_reason(word_encoder: Callable[..., Any]) -> None:
+def test_missing_parts_are_never_the_reason(word_encoder):
     heads = one_feature()
     only = StepHeads(**{**heads, "heads": {"fit": heads["heads"]["fit"]}})
     judged = HeadJudge("judge", only, word_encoder())(passage=PASSAGE, question=QUESTION * 9)
-    assert (judged.fit, judged.clear, judged.reason) == (False, True, "not fit")
+    assert judged.fit is False
+    assert judged.clear is True
+    assert judged.reason == "not fit"
 
 
-def test_features_that_are_no_numbers_are_told() -> None:
-    with pytest.raises(AnswerError, match="check the weights of the --embedder"):
+def test_features_that_are_no_numbers_are_told():
+    with refuses("check the weights of the --embedder", AnswerError):
         LinearHead(weights={"a": (1.0, 0.0, 1.0)}, bias=0.0).probability({"a": float("nan")})
 
 
@@ -145,7 +149,6 @@ def test_features_that_are_no_numbers_are_told() -> None:
     ("changes", "message"),
     [
         ({"step": "answer"}, "no heads are fitted for the step 'answer'"),
-        ({"embedder": "x"}, "embedder: "),
         ({"threshold": 2}, "threshold: "),
         ({"heads": {}}, "no head of 'fit'"),
         ({"heads": {"good": {"weights": {}, "bias": 0}}}, "no output 'good'"),
@@ -155,10 +158,6 @@ def test_features_that_are_no_numbers_are_told() -> None:
             "heads.fit.weights.words.2: ",
         ),
         (
-            {"heads": {"fit": {"weights": {"words": [float("nan"), 0, 1]}, "bias": 0}}},
-            "heads.fit.weights.words.0: ",
-        ),
-        (
             {"heads": {"fit": {"weights": {}, "bias": 0, "embedding": [1]}}},
             "need the feature 'embedding'",
         ),
@@ -166,9 +165,7 @@ def test_features_that_are_no_numbers_are_told() -> None:
         ({"curve": []}, "curve: "),
     ],
 )
-def test_wrong_files_are_refused_in_one_line(
-    tmp_path: Path, changes: dict[str, Any], message: str
-) -> None:
+def test_wrong_files_are_refused_in_one_line(tmp_path, changes, message):
     file = tmp_path / "judge.json"
     file.write_text(json.dumps(one_feature(**changes)))
     with pytest.raises(StateError) as caught:
@@ -178,21 +175,16 @@ def test_wrong_files_are_refused_in_one_line(
     assert "\n" not in str(caught.value)
 
 
-@pytest.mark.parametrize(
-    ("content", "message"),
-    [(None, "No such file"), (b"\xff", "not UTF-8"), (b"{", "not valid heads")],
-)
-def test_unreadable_files_are_refused(tmp_path: Path, content: bytes | None, message: str) -> None:
+@pytest.mark.parametrize(("content", "message"), [(None, "No such file"), (b"\xff", "not UTF-8")])
+def test_unreadable_files_are_refused(tmp_path, content, message):
     if content:
         (tmp_path / "judge.json").write_bytes(content)
-    with pytest.raises(StateError, match=message):
+    with refuses(message, StateError):
         load_heads(tmp_path / "judge.json")
 
 
-def test_another_embedder_or_step_is_refused(
-    judges: dict[str, HeadJudge], word_encoder: Callable[..., Any]
-) -> None:
-    with pytest.raises(StateError, match="fitted with another --embedder"):
+def test_another_embedder_or_step_is_refused(judges, word_encoder):
+    with refuses("fitted with another --embedder", StateError):
         HeadJudge("judge", judges["judge"].heads, word_encoder("f" * 64))
-    with pytest.raises(StateError, match="heads of judge cannot judge the step chunk"):
+    with refuses("heads of judge cannot judge the step chunk", StateError):
         HeadJudge("chunk", judges["judge"].heads, word_encoder())

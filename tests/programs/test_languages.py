@@ -20,15 +20,15 @@ SWEDISH = (
         (SWEDISH, "sv"),
     ],
 )
-def test_language_is_detected(text: str, code: str) -> None:
+def test_language_is_detected(text, code):
     assert language_of(text) == LANGUAGES[language_of(text)].code == code
 
 
-def test_names() -> None:
+def test_names():
     assert [name_of(code) for code in ("en", "gd", "xx")] == ["English", "Scottish Gaelic", "xx"]
 
 
-def test_unknown_language_is_neutral() -> None:
+def test_unknown_language_is_neutral():
     swedish = LANGUAGES["sv"]
     assert swedish is LANGUAGES["sv"]
     assert list(LANGUAGES) == ["en", "de", "fr", "es"], "asking for one does not make it known"
@@ -42,7 +42,7 @@ def test_unknown_language_is_neutral() -> None:
     assert LANGUAGES["xx"].content_words("bridges") == ["bridges"]
 
 
-def test_words_of_english() -> None:
+def test_words_of_english():
     assert ENGLISH.content_words("The bridges of Lowen's 2 harbours") == [
         "bridg",
         "lowen",
@@ -65,7 +65,7 @@ def test_words_of_english() -> None:
         ("es", "¿Qué dice el pasaje?", True),
     ],
 )
-def test_references_to_the_text(code: str, text: str, refers: bool) -> None:
+def test_references_to_the_text(code, text, refers):
     assert LANGUAGES[code].refers_to_text(text) is refers
 
 
@@ -81,11 +81,11 @@ def test_references_to_the_text(code: str, text: str, refers: bool) -> None:
         ("en", "Nottingham", True),
     ],
 )
-def test_is_stated(code: str, answer: str, stated: bool) -> None:
+def test_is_stated(code, answer, stated):
     assert LANGUAGES[code].is_stated(answer) is stated
 
 
-def test_question_marks_are_spaced_as_usual() -> None:
+def test_question_marks_are_spaced_as_usual():
     assert LANGUAGES["fr"].punctuated("Où est le pont?") == "Où est le pont ?"
     assert LANGUAGES["de"].punctuated("Wo ist die Brücke ?") == "Wo ist die Brücke?"
     assert LANGUAGES["fr"].punctuated("le pont") == "le pont"
@@ -104,12 +104,12 @@ def test_question_marks_are_spaced_as_usual() -> None:
         ("nn", "Laget vart skipa den 14. juni 1972. Det har ti medlemer.", 2),
     ],
 )
-def test_abbreviations_do_not_end_sentences(code: str, text: str, expected: int) -> None:
+def test_abbreviations_do_not_end_sentences(code, text, expected):
     assert len(LANGUAGES[code].sentences(text)) == expected
     assert " ".join(LANGUAGES[code].sentences(text)) == text
 
 
-def test_heading_line_is_not_part_of_a_sentence() -> None:
+def test_heading_line_is_not_part_of_a_sentence():
     text = (
         "Restoring the tide gauge of Hollin (Part I)\nUpdated 3 May 1961\n"
         "The gauge of Hollin was restored in\n1960 by two masons of the town."

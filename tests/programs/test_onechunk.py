@@ -1,8 +1,6 @@
 """Questions about one passage."""
 
 from collections.abc import Mapping
-from pathlib import Path
-from typing import Any
 
 import dspy
 import pytest
@@ -36,7 +34,7 @@ REVISED = (
 
 
 def made(
-    answers: Mapping[str, Answer], program: OneChunk | None = None, **inputs: Any
+    answers: Mapping[str, Answer], program: OneChunk | None = None, **inputs
 ) -> tuple[dspy.Prediction, ScriptedEngine]:
     lm, engine = scripted_lm(
         {"ask": ASK, "judge": GOOD, "compare": "Reason: ok\nHolds: yes", **answers}
@@ -45,15 +43,15 @@ def made(
         return (program or OneChunk())(passage=PASSAGE, topic="Dairy", **inputs), engine
 
 
-def test_the_writer_chooses_among_the_forms_that_the_passage_carries() -> None:
+def test_the_writer_chooses_among_the_forms_that_the_passage_carries():
     found, engine = made({}, wanted=("table", "conditional", "simple"), kinds=("why", "fact"))
-    assert (found.evolution, found.kind, found.answer) == (
-        "conditional",
-        "fact",
-        "two thirds of the day's price",
-    )
+    assert found.evolution == "conditional"
+    assert found.kind == "fact"
+    assert found.answer == "two thirds of the day's price"
     assert found.evidence == ["A delivery that arrives later is paid at two thirds"]
-    assert (found.needed, found.probability, found.rejects) == ([0], 0.91, [])
+    assert found.needed == [0]
+    assert found.probability == 0.91
+    assert found.rejects == []
     assert engine.steps() == ["ask", "judge"]
     assert engine.requests[0][1].config.temperature == 0.7, "that of the model counts"
     prompt = str(engine.requests[0][1].messages[-1])
@@ -62,7 +60,7 @@ def test_the_writer_chooses_among_the_forms_that_the_passage_carries() -> None:
 
 
 @pytest.mark.parametrize("evidence", ["", "Evidence: A delivery is lost"])
-def test_evidence_that_a_writer_leaves_out_is_found_by_the_answer(evidence: str) -> None:
+def test_evidence_that_a_writer_leaves_out_is_found_by_the_answer(evidence):
     written, _, _ = ASK.partition("Evidence:")
     assert made({"ask": written + evidence})[0].evidence == ["two thirds of the day's price"]
     found, _ = made(
@@ -108,9 +106,7 @@ def test_evidence_that_a_writer_leaves_out_is_found_by_the_answer(evidence: str)
         ),
     ],
 )
-def test_a_refused_question_is_a_reject_with_step_and_reason(
-    answers: dict[str, str], step: str, reason: str, exhausted: bool
-) -> None:
+def test_a_refused_question_is_a_reject_with_step_and_reason(answers, step, reason, exhausted):
     found, _ = made({"compare": "Reason: differ\nHolds: no", **answers})
     assert not found.question
     assert found.rejects[0].step == step
@@ -118,7 +114,7 @@ def test_a_refused_question_is_a_reject_with_step_and_reason(
     assert found.exhausted is exhausted
 
 
-def test_a_badly_worded_question_is_rewritten_once_and_judged_again() -> None:
+def test_a_badly_worded_question_is_rewritten_once_and_judged_again():
     found, engine = made({"judge": [BAD, GOOD], "revise": REVISED})
     assert found.question == "What does the Moss Lane plant pay for milk that arrives late?"
     assert engine.steps() == ["ask", "judge", "revise", "judge", "compare"]
@@ -126,10 +122,11 @@ def test_a_badly_worded_question_is_rewritten_once_and_judged_again() -> None:
     assert found.rejects[0].reason == "not independent: who are they?"
     assert engine.steps() == ["ask", "judge", "revise", "judge"]
     kept, _ = made({"judge": BAD, "revise": REVISED}, keep=True)
-    assert (kept.question[:4], kept.probability) == ("How ", 0.4)
+    assert kept.question[:4] == "How "
+    assert kept.probability == 0.4
 
 
-def test_a_model_compares_answers_only_where_words_do_not_tell() -> None:
+def test_a_model_compares_answers_only_where_words_do_not_tell():
     other = GOOD.replace(
         "two thirds of the day's price", "two of three parts of what milk costs on that day"
     )
@@ -138,7 +135,7 @@ def test_a_model_compares_answers_only_where_words_do_not_tell() -> None:
     assert engine.steps() == ["ask", "judge", "compare"]
 
 
-def test_further_questions_are_about_keyphrases_that_were_not_asked_about() -> None:
+def test_further_questions_are_about_keyphrases_that_were_not_asked_about():
     phrases = "delivery that arrives later | not in it | Milk above 6 degrees"
     _, engine = made(
         {"keyphrases": phrases},
@@ -149,17 +146,15 @@ def test_further_questions_are_about_keyphrases_that_were_not_asked_about() -> N
     assert "Subject: Milk above 6 degrees" in str(engine.requests[1][1].messages[-1].parts[0].text)
 
 
-def test_an_unanswerable_question_is_answered_by_no_passage() -> None:
+def test_an_unanswerable_question_is_answered_by_no_passage():
     ask = ASK.replace("conditional", "unanswerable").replace("pay for milk", "pay for cream")
     no = GOOD.replace("Answerable: yes", "Answerable: no").replace(
         "two thirds of the day's price", "not stated"
     )
     found, engine = made({"ask": ask, "judge": no}, wanted=("unanswerable",))
-    assert (found.evolution, found.needed, found.answer) == (
-        "unanswerable",
-        [],
-        "The documents do not say.",
-    )
+    assert found.evolution == "unanswerable"
+    assert found.needed == []
+    assert found.answer == "The documents do not say."
     assert engine.steps() == ["ask", "judge", "compare"]
     hit = Hit("c2", "Cream that arrives after nine is paid at half.", "Dairy", 0.8)
     found, _ = made(
@@ -170,13 +165,11 @@ def test_an_unanswerable_question_is_answered_by_no_passage() -> None:
     assert found.rejects[0].reason == "another chunk answers it: c2"
 
 
-def test_a_style_keeps_what_a_question_asks() -> None:
+def test_a_style_keeps_what_a_question_asks():
     terse = "New question: Moss Lane plant pay milk arrives after nine\nNew answer: two thirds"
     found, _ = made({"revise": terse}, wanted=("terse",))
-    assert (found.evolution, found.question) == (
-        "terse",
-        "Moss Lane plant pay milk arrives after nine",
-    )
+    assert found.evolution == "terse"
+    assert found.question == "Moss Lane plant pay milk arrives after nine"
     assert found.metadata["seed_question"].startswith("How much")
     found, _ = made(
         {"revise": terse.replace("milk arrives after nine", "cheese")}, wanted=("terse",)
@@ -184,12 +177,12 @@ def test_a_style_keeps_what_a_question_asks() -> None:
     assert found.rejects[0].reason == "it lost numbers: 9"
 
 
-def test_a_conversation_has_a_follow_up_that_depends_on_the_first_turn() -> None:
+def test_a_conversation_has_a_follow_up_that_depends_on_the_first_turn():
     second = (
         "Form: simple\nKind: fact\nQuestion: Which milk does the Moss Lane plant refuse?\nAnswer:"
         " above 6 degrees\nEvidence: Milk above 6 degrees is refused"
     )
-    answers: dict[str, Answer] = {
+    answers = {
         "ask": [ASK, second],
         "judge": [GOOD, GOOD.replace("two thirds of the day's price", "above 6 degrees")],
         "revise": "New question: And which do they refuse?\nNew answer: above 6 degrees",
@@ -206,7 +199,7 @@ def test_a_conversation_has_a_follow_up_that_depends_on_the_first_turn() -> None
     assert found.rejects[0].reason.startswith("the follow-up leaves nothing out")
 
 
-def test_found_passages_that_hold_the_same_answer_are_alternatives() -> None:
+def test_found_passages_that_hold_the_same_answer_are_alternatives():
     hits = [
         Hit("same", PASSAGE.replace("is refused", "is not taken"), "Copy", 0.9),
         Hit("other", "Milk is paid at the day's price.", "Dairy", 0.8),
@@ -226,7 +219,7 @@ def test_found_passages_that_contradict_are_variants() -> None:
     assert found.metadata["variants"] == [variant]
 
 
-def test_a_panel_decides_by_majority_after_a_second_round() -> None:
+def test_a_panel_decides_by_majority_after_a_second_round():
     yes, no = "Reason: fine\nApproved: yes", "Reason: dull\nApproved: no"
     found, engine = made({"review": [yes, no, yes, yes, no, yes]}, OneChunk(panel=True))
     assert found.question
@@ -235,21 +228,7 @@ def test_a_panel_decides_by_majority_after_a_second_round() -> None:
     assert found.rejects[0].reason.startswith("3 of 3 reviewers refused: accuracy: dull")
 
 
-def test_questions_in_another_language_are_refused() -> None:
+def test_questions_in_another_language_are_refused():
     found, _ = made({}, language="de")
-    assert (found.rejects[0].step, found.rejects[0].reason) == (
-        "language",
-        "the question is in English, not German",
-    )
-
-
-def test_a_state_holds_what_is_served(tmp_path: Path) -> None:
-    program = OneChunk()
-    program.judge.signature = program.judge.signature.with_instructions("Decide\nin two lines.")
-    program.ask.config["max_tokens"] = 77
-    program.save(tmp_path / "program.json")
-    loaded = OneChunk()
-    loaded.load(tmp_path / "program.json")
-    assert loaded.judge.signature.instructions == "Decide\nin two lines."
-    assert loaded.ask.config["max_tokens"] == 77
-    assert [name for name, _ in loaded.named_predictors()] == ["judge", "compare", "revise", "ask"]
+    assert found.rejects[0].step == "language"
+    assert found.rejects[0].reason == "the question is in English, not German"

@@ -1,10 +1,10 @@
 """Steps: the table, their demos, and what their states hold."""
 
 import json
-from pathlib import Path
 
 import dspy
 import pytest
+from refusal import refuses
 
 from groundset.programs.adapter import PLAIN_TEXT
 from groundset.programs.errors import StateError
@@ -12,7 +12,7 @@ from groundset.programs.step import STEPS, read_demos, step
 
 
 @pytest.mark.parametrize("name", STEPS)
-def test_demos_fit_their_step_and_are_few(name: str) -> None:
+def test_demos_fit_their_step_and_are_few(name):
     built = step(name)
     assert len(built.demos) <= (12 if name in ("fact", "answer") else 1)
     for demo in built.demos:
@@ -22,13 +22,13 @@ def test_demos_fit_their_step_and_are_few(name: str) -> None:
         )
 
 
-def test_paragraphs_of_instructions_are_not_wrapped() -> None:
+def test_paragraphs_of_instructions_are_not_wrapped():
     lines = step("judge").signature.instructions.splitlines()
     assert [line.split(":")[0] for line in lines[3:]] == ["Independent", "Clear", "Answerable"]
     assert all(line and not line.startswith(" ") for line in lines if line)
 
 
-def test_a_state_holds_options_and_a_plain_predictor_reads_it(tmp_path: Path) -> None:
+def test_a_state_holds_options_and_a_plain_predictor_reads_it(tmp_path):
     built = step("answer", adapter="answer")
     built.save(tmp_path / "answer.json")
     plain = dspy.Predict(STEPS["answer"].signature)
@@ -44,13 +44,13 @@ def test_a_state_holds_options_and_a_plain_predictor_reads_it(tmp_path: Path) ->
     assert again.config == plain.config
 
 
-def test_a_wrong_demo_names_its_line(tmp_path: Path) -> None:
+def test_a_wrong_demo_names_its_line(tmp_path):
     file = tmp_path / "answer.jsonl"
     for line, problem in (
         ("{", "not JSON"),
         ("[]", "not a JSON object"),
         ('{"extra": 1}', "no field extra"),
     ):
-        file.write_text(json.dumps({"question": "Q?"}) + "\n" + line, encoding="utf-8")
-        with pytest.raises(StateError, match=rf"answer\.jsonl, line 2: .*{problem}"):
+        file.write_text(json.dumps({"question": "Q?"}) + "\n" + line, "utf-8")
+        with refuses(rf"answer\.jsonl, line 2: .*{problem}", StateError):
             read_demos(file, STEPS["answer"].signature)

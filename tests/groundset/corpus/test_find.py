@@ -4,9 +4,9 @@ import os
 from pathlib import Path
 
 import pytest
+from refusal import refuses
 
 from groundset.corpus.find import find_documents
-from groundset.programs.errors import InputError
 
 OUTSIDE = "link that leads out of the folder"
 
@@ -16,7 +16,7 @@ def paths(*arguments: Path | str) -> list[str]:
 
 
 @pytest.fixture
-def tree(tmp_path: Path) -> Path:
+def tree(tmp_path) -> Path:
     for name in ("b.md", "a.txt", "sub/c.md", "sub/deep/d.html", ".hidden.md", ".git/config"):
         file = tmp_path / "docs" / name
         file.parent.mkdir(parents=True, exist_ok=True)
@@ -25,13 +25,13 @@ def tree(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def secret(tmp_path: Path) -> Path:
+def secret(tmp_path) -> Path:
     (tmp_path / "private").mkdir()
     (tmp_path / "private" / "secret.md").write_text("secret")
     return tmp_path / "private"
 
 
-def test_folders_globs_and_files(tree: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_folders_globs_and_files(tree, monkeypatch):
     everything = ["a.txt", "b.md", "sub/c.md", "sub/deep/d.html"]
     assert paths(tree) == paths(tree, tree / "b.md", str(tree / "*.md")) == everything
     for pattern, expected in {
@@ -48,48 +48,48 @@ def test_folders_globs_and_files(tree: Path, monkeypatch: pytest.MonkeyPatch) ->
     assert paths(tree / "a[1].md") == ["a[1].md"]
 
 
-def test_equal_names_are_distinguished_by_their_folders(tmp_path: Path) -> None:
+def test_equal_names_are_distinguished_by_their_folders(tmp_path):
     for folder in ("one", "two"):
         (tmp_path / folder).mkdir()
         (tmp_path / folder / "index.md").write_text(folder)
     assert paths(tmp_path / "two", tmp_path / "one") == ["one/index.md", "two/index.md"]
 
 
-def test_paths_are_normalised(tmp_path: Path) -> None:
+def test_paths_are_normalised(tmp_path):
     (tmp_path / "U\u0308ber.md").write_text("x")
     Path(os.fsdecode(os.fsencode(tmp_path) + b"/bad\xff.md")).write_text("x")
     assert paths(tmp_path) == ["bad?.md", "\u00dcber.md"]
 
 
 @pytest.mark.parametrize("name", ["absent", "absent/*.md", "*.nothing", "bad\0name"])
-def test_missing_path_is_named(tmp_path: Path, name: str) -> None:
-    with pytest.raises(InputError, match=r"absent|nothing|bad"):
+def test_missing_path_is_named(tmp_path, name):
+    with refuses(r"absent|nothing|bad"):
         find_documents([tmp_path / name])
 
 
-def test_folder_whose_path_is_too_long_is_skipped(
-    tree: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_folder_whose_path_is_too_long_is_skipped(tree, monkeypatch):
     monkeypatch.chdir(tree)
     for _ in range(20):
         Path("d" * 240).mkdir()
         monkeypatch.chdir("d" * 240)
     found, [(path, reason)] = find_documents([tree])
-    assert (len(found), path[:5], reason) == (4, "ddddd", "cannot be listed: File name too long")
+    assert len(found) == 4
+    assert path[:5] == "ddddd"
+    assert reason == "cannot be listed: File name too long"
 
 
-def test_excluded_files(tree: Path) -> None:
+def test_excluded_files(tree):
     for globs, left in (
         (["*.md"], ["a.txt", "sub/deep/d.html"]),
         (["sub/"], ["a.txt", "b.md"]),
         (["**/deep", "sub/*.md"], ["a.txt", "b.md"]),
     ):
         assert [path for _, path in find_documents([tree], globs)[0]] == left
-    with pytest.raises(InputError, match=r"--exclude sup: no file or folder"):
+    with refuses(r"--exclude sup: no file or folder"):
         find_documents([tree], ["*.md", "sup"])
 
 
-def test_links_out_of_the_folder_are_skipped(tree: Path, secret: Path) -> None:
+def test_links_out_of_the_folder_are_skipped(tree, secret):
     (tree.parent / "docs-private").mkdir()  # its name begins like that of the folder
     (tree.parent / "docs-private" / "x.md").write_text("x")
     targets = {
@@ -111,7 +111,7 @@ def test_links_out_of_the_folder_are_skipped(tree: Path, secret: Path) -> None:
         assert OUTSIDE in {reason for _, reason in skipped}
 
 
-def test_a_link_that_is_named_itself_is_followed(tree: Path, secret: Path, tmp_path: Path) -> None:
+def test_a_link_that_is_named_itself_is_followed(tree, secret, tmp_path):
     (tmp_path / "link.md").symlink_to(secret / "secret.md")
     (tmp_path / "linked").symlink_to(tree)
     expected = ["a.txt", "b.md", "link.md", "sub/c.md", "sub/deep/d.html"]
@@ -119,7 +119,7 @@ def test_a_link_that_is_named_itself_is_followed(tree: Path, secret: Path, tmp_p
     assert find_documents([tmp_path / "linked"])[1] == []
 
 
-def test_links_inside_the_folder_make_no_second_document(tree: Path) -> None:
+def test_links_inside_the_folder_make_no_second_document(tree):
     targets = {
         "a-link.md": tree / "b.md",
         "again": tree / "sub",

@@ -3,21 +3,20 @@
 import json
 from datetime import datetime
 from pathlib import Path
-from typing import Any
 
 import pyarrow as pa
 import pytest
 from pyarrow import parquet
+from refusal import refuses
 
 from groundset.corpus.corpus import Corpus, read_corpus
 from groundset.corpus.options import CorpusOptions
 from groundset.corpus.own import read_own_chunks
-from groundset.programs.errors import InputError
 
 GOOD = {"doc_id": "a", "contents": "Short."}
 
 
-def jsonl(tmp_path: Path, *rows: Any) -> Path:
+def jsonl(tmp_path: Path, *rows) -> Path:
     file = tmp_path / "own.jsonl"
     file.write_text(
         "".join((row if isinstance(row, str) else json.dumps(row)) + "\n" for row in rows)
@@ -29,7 +28,7 @@ def read(file: Path, *documents: Path) -> Corpus:
     return read_corpus(CorpusOptions(chunks=file, documents=documents), notify=print)
 
 
-def test_rows_are_read_unchanged(tmp_path: Path) -> None:
+def test_rows_are_read_unchanged(tmp_path):
     rows = [
         {**GOOD, "path": "x/the_mill.md", "metadata": {"page": 3}, "start_end_idx": [10, 16]},
         {"doc_id": "b", "contents": "Other."},
@@ -51,7 +50,7 @@ def test_rows_are_read_unchanged(tmp_path: Path) -> None:
     assert all(corpus.documents[c.doc_id].text[c.start : c.end] == c.text for c in chunks)
 
 
-def test_autorag_tables(tmp_path: Path) -> None:
+def test_autorag_tables(tmp_path):
     stamp = datetime(2024, 5, 17)
     facts = {"last_modified_datetime": stamp, "document_id": "mill", "title": "The mill"}
     parquet.write_table(
@@ -59,7 +58,9 @@ def test_autorag_tables(tmp_path: Path) -> None:
         tmp_path / "c.parquet",
     )
     [chunk] = read(tmp_path / "c.parquet").chunks
-    assert (chunk.chunk_id, chunk.doc_id, chunk.title) == ("a", "mill", "The mill")
+    assert chunk.chunk_id == "a"
+    assert chunk.doc_id == "mill"
+    assert chunk.title == "The mill"
     assert chunk.metadata == {
         **facts,
         "last_modified_datetime": stamp.isoformat(),
@@ -67,7 +68,7 @@ def test_autorag_tables(tmp_path: Path) -> None:
     }
 
 
-def test_chunk_ids_make_metadata_the_users(tmp_path: Path) -> None:
+def test_chunk_ids_make_metadata_the_users(tmp_path):
     row = {
         "chunk_id": "a",
         "doc_id": "mill",
@@ -75,10 +76,12 @@ def test_chunk_ids_make_metadata_the_users(tmp_path: Path) -> None:
         "metadata": {"title": 3, "document_id": []},
     }
     [chunk] = read(jsonl(tmp_path, row)).chunks
-    assert (chunk.doc_id, chunk.title, chunk.metadata) == ("mill", "", row["metadata"])
+    assert chunk.doc_id == "mill"
+    assert chunk.title == ""
+    assert chunk.metadata == row["metadata"]
 
 
-def test_copies_are_kept_and_marked(tmp_path: Path) -> None:
+def test_copies_are_kept_and_marked(tmp_path):
     text = "The mill on the river was built by two brothers, and it burned down twice."
     rows = [{"doc_id": name, "contents": text, "metadata": {"n": 1}} for name in ("a", "b")]
     assert [chunk.metadata for chunk in read(jsonl(tmp_path, *rows)).chunks] == [
@@ -87,14 +90,14 @@ def test_copies_are_kept_and_marked(tmp_path: Path) -> None:
     ]
 
 
-def test_beside_documents(tmp_path: Path) -> None:
+def test_beside_documents(tmp_path):
     (tmp_path / "a.md").write_text(
         "# Mill\n\n" + "The mill was built by two brothers in 1887. " * 9
     )
     corpus = read(jsonl(tmp_path, GOOD), tmp_path / "a.md")
     assert [chunk.title for chunk in corpus.chunks] == ["Mill", ""]
     [document, _] = corpus.documents
-    with pytest.raises(InputError, match=rf"own\.jsonl: the id '{document}' is also in DOCS"):
+    with refuses(rf"own\.jsonl: the id '{document}' is also in DOCS"):
         read(
             jsonl(tmp_path, {"chunk_id": "x", "doc_id": document, "text": "Short."}),
             tmp_path / "a.md",
@@ -106,28 +109,26 @@ def test_beside_documents(tmp_path: Path) -> None:
     [
         ("{broken", r"own\.jsonl, line 2: not JSON"),
         ({"contents": "x"}, "line 2: column doc_id is missing"),
-        ({"doc_id": "b"}, "line 2: column contents is missing"),
-        ({"doc_id": "b", "contents": "x", "headings": "h"}, "line 2, column headings"),
         ({"doc_id": "b", "contents": "x", "start_end_idx": [1]}, "line 2, column start_end_idx"),
         (GOOD, r"line 2: the id 'a' was used before, in .*line 1"),
     ],
 )
-def test_error_names_line_and_column(tmp_path: Path, row: Any, message: str) -> None:
-    with pytest.raises(InputError, match=message):
+def test_error_names_line_and_column(tmp_path, row, message):
+    with refuses(message):
         read_own_chunks(jsonl(tmp_path, GOOD, row))
 
 
-def test_invalid_files(tmp_path: Path) -> None:
+def test_invalid_files(tmp_path):
     for file, message in (
         (tmp_path / "absent.jsonl", "no such file"),
         (tmp_path / "a.csv", r"name a \.jsonl or \.parquet file"),
         (jsonl(tmp_path, "", " "), "holds no chunks"),
     ):
-        with pytest.raises(InputError, match=message):
+        with refuses(message):
             read_own_chunks(file)
 
 
-def test_offsets_that_fit_give_documents_back(tmp_path: Path) -> None:
+def test_offsets_that_fit_give_documents_back(tmp_path):
     text = "The mill burned down.\r\nIt was built again.\n\nThe weir stayed."
     spans = [(44, len(text)), (0, 21), (10, 42)]  # in any order, overlapping, with a gap
     rows = [
@@ -138,7 +139,8 @@ def test_offsets_that_fit_give_documents_back(tmp_path: Path) -> None:
     assert [(chunk.start, chunk.end) for chunk in corpus.chunks] == spans
     assert corpus.documents["d"].text == text
     [other] = read(jsonl(tmp_path, rows[1] | {"text": "Something else."})).chunks
-    assert (other.start, other.metadata) == (0, {"start_end_idx": [0, 21]})
+    assert other.start == 0
+    assert other.metadata == {"start_end_idx": [0, 21]}
     many = [
         {"chunk_id": str(n), "doc_id": "d", "text": "x" * 9, "start": 10 * n, "end": 10 * n + 9}
         for n in range(20_000)

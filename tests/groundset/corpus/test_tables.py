@@ -1,22 +1,10 @@
 """Tables and figures: chunks keep them whole and say what they are."""
 
-from collections.abc import Sequence
-from types import SimpleNamespace
-from typing import Any
-
-import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from cut_documents import CHUNKERS, chunks, document
 
-from groundset.corpus.chunkers import Span, split
-from groundset.corpus.chunks import chunk_document
-from groundset.corpus.options import ChunkerName, CorpusOptions
-from groundset.corpus.parsing import parse
-from groundset.corpus.parts import Table, tables_of
-from groundset.programs.types import Chunk, Document
+from groundset.corpus.parts import tables_of
 
-NAMES: list[ChunkerName] = ["recursive", "sentence", "word", "token", "semantic"]
 PROSE = (
     "The kiln of Orsle burns lime for the fields of the valley, and it is fired with peat from"
     " Wendmoor. " * 3
@@ -29,32 +17,6 @@ LONG = "| Kiln | Tons |\n|---|---|\n" + "\n".join(
     f"| Kiln number {n} of the valley | {n * 17} |" for n in range(40)
 )
 CAPTION = "Table 3: Kilns of the valley"
-
-
-def embed(texts: Sequence[str]) -> np.ndarray[Any, Any]:
-    return np.array([[text.count("kiln"), text.count("|"), 0.1] for text in texts])
-
-
-def document(text: str, suffix: str = ".md") -> Document:
-    parsed = parse(text.encode(), suffix)
-    return Document(
-        doc_id="d",
-        path=f"d{suffix}",
-        title="Lime",
-        text=parsed.text,
-        headings=tuple(parsed.headings),
-        captions=tuple(parsed.captions),
-    )
-
-
-def chunks(
-    source: Document, chunker: ChunkerName = "recursive", size: int = 300, overlap: int = 0
-) -> list[Chunk]:
-    options = CorpusOptions(chunker=chunker, chunk_size=size, chunk_overlap=overlap, min_length=0)
-    found, _ = chunk_document(source, options, SimpleNamespace(encode=embed, tokenizer=None))
-    assert all(chunk.text == source.text[chunk.start : chunk.end] for chunk in found)
-    assert len({chunk.chunk_id for chunk in found}) == len(found)
-    return found
 
 
 def captions(text: str, suffix: str = ".md") -> list[str]:
@@ -78,7 +40,7 @@ def captions(text: str, suffix: str = ".md") -> list[str]:
         "#### Table 3. Kilns",
     ],
 )
-def test_caption_before_or_after_a_table(caption: str) -> None:
+def test_caption_before_or_after_a_table(caption):
     shown = " ".join(caption.replace("*", "").replace("#", "").split())
     assert captions(f"{PROSE}\n\n{caption}\n\n{TABLE}\n\n{PROSE}") == [shown]
     assert captions(f"{PROSE}\n\n{caption}\n{TABLE}") == [shown]
@@ -96,7 +58,7 @@ def test_caption_before_or_after_a_table(caption: str) -> None:
         "Table",
     ],
 )
-def test_other_lines_are_no_captions(line: str) -> None:
+def test_other_lines_are_no_captions(line):
     assert captions(f"{line}\n\n{TABLE}") == [""]
 
 
@@ -110,11 +72,11 @@ def test_other_lines_are_no_captions(line: str) -> None:
         "| a\n\n|---|\n| b |",
     ],
 )
-def test_what_is_no_table(text: str) -> None:
+def test_what_is_no_table(text):
     assert captions(f"{CAPTION}\n\n{text}") == []
 
 
-def test_two_tables_in_a_row() -> None:
+def test_two_tables_in_a_row():
     one, other = "Table 1: Kilns", "Table 2: Quarries"
     for blocks, expected in (
         ((one, TABLE, other, TABLE), [one, other]),
@@ -129,8 +91,8 @@ def test_two_tables_in_a_row() -> None:
 
 
 @pytest.mark.parametrize("overlap", [0, 60])
-@pytest.mark.parametrize("chunker", NAMES)
-def test_chunkers_keep_tables_with_their_captions(chunker: ChunkerName, overlap: int) -> None:
+@pytest.mark.parametrize("chunker", CHUNKERS)
+def test_chunkers_keep_tables_with_their_captions(chunker, overlap):
     size = {"word": 60, "token": 120}.get(chunker, 300)
     table = f"{CAPTION}\n\n{TABLE}"
     for text in (
@@ -152,8 +114,8 @@ def test_chunkers_keep_tables_with_their_captions(chunker: ChunkerName, overlap:
 
 
 @pytest.mark.parametrize("overlap", [0, 40])
-@pytest.mark.parametrize("chunker", NAMES)
-def test_long_table_is_cut_between_rows(chunker: ChunkerName, overlap: int) -> None:
+@pytest.mark.parametrize("chunker", CHUNKERS)
+def test_long_table_is_cut_between_rows(chunker, overlap):
     size = {"word": 50, "token": 80}.get(chunker, 300)
     source = document(f"{PROSE}\n\n{CAPTION}\n\n{LONG}\n\n{PROSE}")
     pieces = [chunk for chunk in chunks(source, chunker, size, overlap) if chunk.metadata]
@@ -167,7 +129,7 @@ def test_long_table_is_cut_between_rows(chunker: ChunkerName, overlap: int) -> N
     assert len(pieces) > 4
 
 
-def test_topic_shows_caption_and_header() -> None:
+def test_topic_shows_caption_and_header():
     source = document(f"# Lime\n\n## Kilns\n\n{PROSE}\n\n{CAPTION}\n\n{LONG}")
     prose, first, *rest = chunks(source, size=400)
     assert prose.topic == "Lime > Kilns"
@@ -175,14 +137,14 @@ def test_topic_shows_caption_and_header() -> None:
     assert rest[0].topic == f"Lime > Kilns > {CAPTION} > | Kiln | Tons |"
 
 
-def test_caption_is_part_of_a_chunk_even_as_a_heading_of_the_section() -> None:
+def test_caption_is_part_of_a_chunk_even_as_a_heading_of_the_section():
     source = document(f"{PROSE}\n\n### Table 1. Kilns\n\n{TABLE}\n\n### Crew\n\n{PROSE}")
     [chunk] = [chunk for chunk in chunks(source) if "|" in chunk.text]
     assert chunk.text == f"### Table 1. Kilns\n\n{TABLE}"
     assert chunk.metadata == {"kind": "table", "caption": "Table 1. Kilns"}
 
 
-def test_html_marks_captions() -> None:
+def test_html_marks_captions():
     rows = "".join(f"<tr><td>Kiln {n}</td><td>{n}</td></tr>" for n in range(4))
     table = (
         "<table><caption>What the <code>kilns</code>"
@@ -201,54 +163,14 @@ def test_html_marks_captions() -> None:
         " </caption><tr><td>Kiln</td><td>Tons</td></tr><tr><td>Orsle</td><td>3</td></tr></table>"
     )
     source = document(f"{table}<p>{PROSE}</p><caption>stray</caption>", ".html")
-    assert ([table.caption for table in tables_of(source)], source.captions) == ([""], ("stray",))
+    assert [table.caption for table in tables_of(source)] == [""]
+    assert source.captions == ("stray",)
 
 
-def test_rows_of_values() -> None:
+def test_rows_of_values():
     rows = "\n".join(f"Kiln {n},fired in the year {1900 + n}" for n in range(30))
     first, *rest = chunks(document(f"Kiln,Year\n{rows}\n", ".csv"), size=400)
     assert first.metadata == {"kind": "table"}
     assert {str(chunk.metadata) for chunk in rest} == {
         str({"kind": "table", "header": "| Kiln | Year |"})
     }
-
-
-PIECES = st.sampled_from(
-    [PROSE[:90], TABLE, LONG[:400], CAPTION, "![a](b)", "# Head", "## Table 2: x"]
-)
-
-
-@pytest.mark.parametrize("chunker", NAMES)
-@settings(max_examples=25, deadline=None)
-@given(
-    text=st.lists(PIECES, min_size=1, max_size=8).flatmap(
-        lambda pieces: st.sampled_from(["\n\n", "\n"]).map(lambda gap: gap.join(pieces))
-    ),
-    size=st.integers(1, 500),
-    data=st.data(),
-)
-def test_no_edge_of_a_chunk_is_in_a_table_that_fits(
-    chunker: ChunkerName, text: str, size: int, data: st.DataObject
-) -> None:
-    source = document(text)
-    found = tables_of(source)
-    made = chunks(source, chunker, size, data.draw(st.integers(0, size - 1)))
-    covered = {place for chunk in made for place in range(chunk.start, chunk.end)}
-    assert all(place in covered or letter.isspace() for place, letter in enumerate(source.text))
-    for table in found:
-        assert _length(table, source, chunker) > size or not any(
-            table.start < edge < len(source.text[: table.rows[-1].end].rstrip())
-            for chunk in made
-            for edge in (chunk.start, chunk.end)
-        )
-    assert [row for each in found for row in each.rows] == sorted(
-        {row for each in found for row in each.rows}
-    )
-
-
-def _length(table: Table, source: Document, chunker: ChunkerName) -> int:
-    span = Span(table.rows[0].start, table.rows[-1].end)
-    part = source.model_copy(update={"text": source.text[slice(*span)], "headings": ()})
-    if chunker in ("word", "token"):
-        return len(split(part, chunker, 1, 0, ()))
-    return span.end - span.start

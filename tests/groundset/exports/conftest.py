@@ -29,6 +29,6 @@ def card(push: Callable[..., hub.Pushed], tmp_path: Path) -> Callable[..., str]:
 
     def card(*given: Any, **options: Any) -> str:
         push(*given, **options, dry_run=tmp_path / "dry")
-        return (tmp_path / "dry" / "README.md").read_text(encoding="utf-8")
+        return (tmp_path / "dry" / "README.md").read_text("utf-8")
 
     return card

@@ -7,21 +7,20 @@ from typing import Any
 
 import pytest
 from evaluation_sets import cut, document, evaluation_set, run_of, sample, saved, two_documents
+from refusal import refuses
 
 import groundset
-from groundset import cli
 from groundset.exports.formats import EXPORTS, Export
 from groundset.exports.sets import EvaluationSet, joined, split
 from groundset.files import write_text
-from groundset.programs.errors import InputError
 from groundset.programs.types import Sample
 from groundset.run.run import Run
 from groundset.run.store import Review
 
 
-def asked(out: Path) -> list[str]:
-    """Return the ids of the questions in an export as ``jsonl``."""
-    return [json.loads(line)["id"] for line in (out / "samples.jsonl").read_text().splitlines()]
+def rows(out: Path) -> list[dict[str, Any]]:
+    """Return the questions in an export as ``jsonl``."""
+    return [*map(json.loads, (out / "samples.jsonl").read_text().splitlines())]
 
 
 def names(folder: Path) -> list[str]:
@@ -30,39 +29,34 @@ def names(folder: Path) -> list[str]:
     )
 
 
+def contents(folder: Path) -> dict[str, bytes]:
+    return {name: (folder / name).read_bytes() for name in names(folder)}
+
+
 @pytest.fixture(scope="module")
-def run(tmp_path_factory: pytest.TempPathFactory) -> Run:
+def run(tmp_path_factory) -> Run:
     return saved(tmp_path_factory.mktemp("saved") / "run")
 
 
-def test_command_and_function_write_the_same(
-    run: Run, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_command_and_function_write_the_same(run, tmp_path, status_of, capsys):
     exported = groundset.export(run, format="autorag,csv,adk", out=tmp_path / "python")
     assert exported == (2, 4, tmp_path / "python")
-    with pytest.raises(SystemExit) as leaving:
-        cli.main(
-            ["export", str(run.folder), "--format", "autorag, csv", "--out", str(tmp_path / "cli")]
-        )
-    assert leaving.value.code == 0
-    assert capsys.readouterr().out == f"2 questions and 4 chunks: {tmp_path / 'cli'}\n"
-    assert names(tmp_path / "cli") == [
-        "autorag/corpus.parquet",
-        "autorag/qa.parquet",
-        "csv/corpus.csv",
-        "csv/questions.csv",
-    ]
-    for name in names(tmp_path / "cli"):
-        assert (tmp_path / "cli" / name).read_bytes() == (tmp_path / "python" / name).read_bytes()
+    out = tmp_path / "cli"
+    assert status_of("export", run.folder, "--format", "autorag, csv", "--out", out) == 0
+    assert capsys.readouterr().out == f"2 questions and 4 chunks: {out}\n"
+    tables = "autorag/corpus.parquet", "autorag/qa.parquet", "csv/corpus.csv", "csv/questions.csv"
+    assert names(out) == [*tables]
+    for name in tables:
+        assert (out / name).read_bytes() == (tmp_path / "python" / name).read_bytes()
 
 
-def two(*samples: Sample, name: str = "run", **parts: Any) -> Run:
+def two(*samples: Sample, name: str = "run", **parts) -> Run:
     """Return the run of two documents in memory."""
     found = two_documents()
     return run_of(samples or found.samples, list(found.documents.values()), name=name, **parts)
 
 
-def test_reviews_decide_what_goes_out() -> None:
+def test_reviews_decide_what_goes_out():
     reviews = [
         Review(sample_id="q-1", reviewer="ann", verdict="refused"),
         Review(sample_id="q-1", reviewer="ann", verdict="signed"),
@@ -74,37 +68,36 @@ def test_reviews_decide_what_goes_out() -> None:
     for signed in (False, True):
         kept = [each.id for each in joined([run], signed=signed).samples]
         assert kept == ["q-1"], "the last verdict of a reviewer counts, and one refusal is enough"
-    with pytest.raises(InputError, match="run: there is no sample that nobody refused"):
+    with refuses("run: there is no sample that nobody refused"):
         joined([two(run.samples[1], reviews=reviews)])
-    with pytest.raises(InputError, match="no sample is signed"):
+    with refuses("no sample is signed"):
         joined([two()], signed=True)
-    with pytest.raises(InputError, match="run: there is no sample"):
+    with refuses("run: there is no sample"):
         joined([run_of([], [document("ferry", 1)])])
-    with pytest.raises(InputError, match="sample q-1 has no answer"):
+    with refuses("sample q-1 has no answer"):
         joined([two(run.samples[0].model_copy(update={"answer": " "}))])
 
 
-def test_runs_are_joined(run: Run, tmp_path: Path) -> None:
+def test_runs_are_joined(run, tmp_path):
     town = document("town", 2)
     third = saved(tmp_path / "town", [sample("q-3", cut(town)[0])], documents=[town])
     exported = groundset.export([run, third, run], format="jsonl", out=tmp_path / "out")
-    assert (exported, asked(tmp_path / "out")) == ((3, 6, tmp_path / "out"), ["q-1", "q-2", "q-3"])
+    assert exported == (3, 6, tmp_path / "out")
+    assert [row["id"] for row in rows(tmp_path / "out")] == ["q-1", "q-2", "q-3"]
     found = joined([run, third])
     assert [tuple(row) for row in found.vectors()] == [
         tuple(row) for each in (run, third) for row in each.vectors
     ]
     assert found.embedder() == "words"
-    with pytest.raises(InputError, match=r"different embedders \(vectors, words\)"):
+    with refuses(r"different embedders \(vectors, words\)"):
         joined([two(), two(record={"configuration": {"embedder": "vectors"}})]).embedder()
 
 
-def test_runs_that_contradict_each_other_are_not_joined() -> None:
+def test_runs_that_contradict_each_other_are_not_joined():
     reworded = two(two().samples[0].model_copy(update={"question": "Why?"}), name="reworded")
     shorter = run_of([], [document("ferry", 2)], name="shorter")
     for other, kind in ((reworded, "sample q-1"), (shorter, "document ferry")):
-        with pytest.raises(
-            InputError, match=rf"^{kind} of {other.folder} is another one than in run,"
-        ):
+        with refuses(rf"^{kind} of {other.folder} is another one than in run,"):
             joined([two(), other])
 
 
@@ -122,7 +115,6 @@ def test_runs_that_contradict_each_other_are_not_joined() -> None:
         ({"format": "csv", "splits": "a=1,b=0.5"}, "splits a=1,b=0.5: write each split once"),
         ({"format": "csv", "splits": {"all": 1}}, "'all' cannot be the name of a split"),
         ({"format": "csv", "splits": "a/b=1"}, "'a/b' cannot be the name of a split"),
-        ({"format": "csv", "splits": "a"}, "write each split once"),
         ({"format": "csv", "splits": "a=nan,b=0.5"}, "write each split once"),
         (
             {"format": "csv", "splits": "a=0.5,b=0.5"},
@@ -131,63 +123,54 @@ def test_runs_that_contradict_each_other_are_not_joined() -> None:
         ({"format": "csv", "runs": "gone"}, "gone does not exist"),
     ],
 )
-def test_wrong_options_write_nothing(
-    run: Run, tmp_path: Path, options: dict[str, Any], message: str
-) -> None:
+def test_wrong_options_write_nothing(run, tmp_path, options, message):
     given = {"runs": run, **options}
-    with pytest.raises(InputError, match=message) as error:
+    with refuses(message):
         groundset.export(out=tmp_path / "out", **given)
-    assert "\n" not in str(error.value)
     assert not (tmp_path / "out").exists()
 
 
-def test_folders_with_other_files_are_refused(run: Run, tmp_path: Path) -> None:
+def test_folders_with_other_files_are_refused(run, tmp_path):
     write_text(tmp_path / "letters" / "qrels" / "letter.docx", "precious")
     for out, message in (
         (tmp_path / "letters", r"holds other files \(qrels/letter\.docx\)"),
         (run.folder, "is the folder of a run"),
         (run.folder / "run.json", "is a file, not a folder"),
     ):
-        with pytest.raises(InputError, match=message):
+        with refuses(message):
             groundset.export(run, format="beir", out=out)
     assert names(tmp_path / "letters") == ["qrels/letter.docx"]
 
 
-def test_a_file_that_a_person_changed_is_not_replaced(run: Run, tmp_path: Path) -> None:
+def test_a_file_that_a_person_changed_is_not_replaced(run, tmp_path):
     for _ in range(2):
         groundset.export(run, format="csv,adk", out=tmp_path)
     edited = tmp_path / "csv" / "questions.csv"
     edited.write_text(edited.read_text().replace("ferry", "boat"))
-    before = {name: (tmp_path / name).read_bytes() for name in names(tmp_path)}
-    with pytest.raises(
-        InputError, match=r"questions\.csv is not as groundset wrote it last; delete it, or name"
-    ):
+    before = contents(tmp_path)
+    with refuses(r"questions\.csv is not as groundset wrote it last; delete it, or name"):
         groundset.export(run, format="csv,adk", out=tmp_path)
-    assert {name: (tmp_path / name).read_bytes() for name in names(tmp_path)} == before
+    assert contents(tmp_path) == before
     edited.unlink()
     groundset.export(run, format="csv,adk", out=tmp_path)
 
 
-def test_failed_export_changes_no_format(
-    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_failed_export_changes_no_format(run, tmp_path, monkeypatch):
     out = tmp_path / "out"
     groundset.export(run, format="csv,adk", out=out)
-    before = {name: (out / name).read_bytes() for name in names(out)}
+    before = contents(out)
 
-    def full_disk(found: EvaluationSet, folder: Path) -> None:
+    def full_disk(found, folder):
         raise OSError(28, "No space left on device")
 
     more = {**EXPORTS, "beir": Export({"a.json": None}, write=full_disk)}
     monkeypatch.setattr("groundset.exports.export.EXPORTS", more)
     less = run.filter(lambda each: each.id == "q-2").save(tmp_path / "less")
-    with pytest.raises(InputError, match="No space left on device"):
+    with refuses("No space left on device"):
         groundset.export(less, format="csv,adk,beir", out=out)
-    assert {name: (out / name).read_bytes() for name in names(out)} == before
+    assert contents(out) == before
     groundset.export(less, format="csv,adk", out=out)
-    assert {name: (out / name).read_bytes() for name in names(out)} != before, (
-        "an earlier export is replaced"
-    )
+    assert contents(out) != before, "an earlier export is replaced"
 
 
 @pytest.fixture
@@ -206,11 +189,11 @@ def large() -> EvaluationSet:
 SHARES = {"train": 0.8, "dev": 0.1, "test": 0.1}
 
 
-def splits_of(found: EvaluationSet, *more: Sample, shares: dict[str, float] = SHARES) -> Any:
+def splits_of(found: EvaluationSet, *more: Sample, shares: dict[str, float] = SHARES):
     return split([*found.samples, *more], found.chunks, shares)
 
 
-def test_documents_are_split_by_their_questions(large: EvaluationSet) -> None:
+def test_documents_are_split_by_their_questions(large):
     splits = splits_of(large)
     assert Counter(splits.samples.values()) == {"train": 72, "dev": 9, "test": 9}
     assert all(
@@ -228,7 +211,7 @@ def test_documents_are_split_by_their_questions(large: EvaluationSet) -> None:
     }
 
 
-def test_what_shares_a_question_stays_together(large: EvaluationSet) -> None:
+def test_what_shares_a_question_stays_together(large):
     apart = splits_of(large).documents
     dev, test = (
         min(name for name, found in apart.items() if found == wanted) for wanted in ("dev", "test")
@@ -254,7 +237,7 @@ def test_what_shares_a_question_stays_together(large: EvaluationSet) -> None:
         assert set(splits.samples.values()) == {*SHARES}
 
 
-def test_split_questions_go_to_their_files(tmp_path: Path) -> None:
+def test_split_questions_go_to_their_files(tmp_path):
     documents = [document(name, 2) for name in ("one", "two", "three")]
     samples = [
         sample(each.chunk_id, each, question=f"{each.chunk_id}?")
@@ -266,9 +249,6 @@ def test_split_questions_go_to_their_files(tmp_path: Path) -> None:
         run, format="beir,jsonl", out=tmp_path / "out", splits=" train = 0.67, test=0.33"
     )
     assert names(tmp_path / "out" / "beir" / "qrels") == ["test.tsv", "train.tsv"]
-    rows = [
-        json.loads(line)
-        for line in (tmp_path / "out" / "jsonl" / "samples.jsonl").read_text().splitlines()
-    ]
-    assert Counter(row["split"] for row in rows) == {"train": 4, "test": 2}
-    assert len({(row["split"], row["contexts"][0]["doc_id"]) for row in rows}) == 3
+    found = rows(tmp_path / "out" / "jsonl")
+    assert Counter(row["split"] for row in found) == {"train": 4, "test": 2}
+    assert len({(row["split"], row["contexts"][0]["doc_id"]) for row in found}) == 3

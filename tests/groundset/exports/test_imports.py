@@ -4,7 +4,6 @@ import csv
 import io
 import json
 import os
-from collections.abc import Callable
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -13,10 +12,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from evaluation_sets import saved, two_documents
+from refusal import refuses
 
 import groundset
-from groundset import cli
-from groundset.programs.errors import InputError
 from groundset.programs.types import Sample
 from groundset.retrieval import embed
 from groundset.run.run import Run
@@ -40,7 +38,7 @@ QA = [
 ]
 
 
-def corpus_row(name: str, text: str, **changes: Any) -> dict[str, Any]:
+def corpus_row(name: str, text: str, **changes) -> dict[str, Any]:
     metadata = {
         "last_modified_datetime": TIME,
         "prev_id": None,
@@ -75,12 +73,12 @@ def write_tables(
 
 def write_lines(file: Path, *rows: object) -> Path:
     lines = (row if isinstance(row, str) else json.dumps(row) for row in rows)
-    file.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
+    file.write_text("".join(f"{line}\n" for line in lines), "utf-8")
     return file
 
 
 @pytest.fixture(autouse=True)
-def embedder(word_encoder: Callable[..., Any], monkeypatch: pytest.MonkeyPatch) -> None:
+def embedder(word_encoder, monkeypatch):
     monkeypatch.setattr(embed, "open_embedder", lambda spec: word_encoder())
 
 
@@ -88,18 +86,20 @@ def imported(*files: Path, out: Path, format: str = "autorag") -> Run:
     return groundset.import_files(files, out=out, format=format, quiet=True)
 
 
-def test_command_imports_a_folder(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_command_imports_a_folder(tmp_path, status_of, capsys):
     source = write_tables(tmp_path / "foreign")
-    with pytest.raises(SystemExit) as leaving:
-        cli.main(["import", str(source), "--format", "autorag", "--out", str(tmp_path / "run")])
-    assert leaving.value.code == 0
+    assert status_of("import", source, "--format", "autorag", "--out", tmp_path / "run") == 0
     assert capsys.readouterr().out == f"2 samples on 3 chunks of 2 documents: {tmp_path / 'run'}\n"
     one, two = groundset.open_run(tmp_path / "run")
-    assert (one.answer, one.metadata["answer_variants"]) == ("at nine", ["nine o'clock"])
+    assert one.answer == "at nine"
+    assert one.metadata["answer_variants"] == ["nine o'clock"]
     assert one.metadata["imported"] == {"difficulty": 3}
     assert [chunk.chunk_id for chunk in one.contexts] == ["c2", "c3"]
-    assert (one.evolution, one.language, one.probability) == ("imported", "en", None)
-    assert (two.retrieval.rank, two.retrieval.retrieved_id) == (1, "c3")
+    assert one.evolution == "imported"
+    assert one.language == "en"
+    assert one.probability is None
+    assert two.retrieval.rank == 1
+    assert two.retrieval.retrieved_id == "c3"
     record = json.loads((tmp_path / "run" / "run.json").read_text())
     assert record["source"] == {"format": "autorag", "files": ["foreign"]}
     assert record["models"]["embedder"]["name"] == "words"
@@ -125,7 +125,7 @@ def there_and_back(folder: Path, source: Path) -> tuple[list[dict[str, Any]], li
 @pytest.mark.parametrize(
     ("format", "saved_with"), [("autorag", ""), ("csv", ""), ("csv", ";"), ("csv", "\t")]
 )
-def test_import_of_an_export_is_identical(tmp_path: Path, format: str, saved_with: str) -> None:
+def test_import_of_an_export_is_identical(tmp_path, format, saved_with):
     whole = two_documents()
     formula = whole.samples[0].model_copy(
         update={"question": "=1;-2\n'3", "answer": "- nine\n- ten"}
@@ -148,7 +148,7 @@ def test_import_of_an_export_is_identical(tmp_path: Path, format: str, saved_wit
         )
 
 
-def test_autorag_keeps_rows_offsets_and_metadata(tmp_path: Path) -> None:
+def test_autorag_keeps_rows_offsets_and_metadata(tmp_path):
     more = [
         {"lang": "en", "page": 3, "tags": ["a", "b"], "box": {"x": 1.5, "y": None}},
         {"lang": "no\u2028\x1b[31m<script>", "page": None, "tags": []},
@@ -166,12 +166,17 @@ def test_autorag_keeps_rows_offsets_and_metadata(tmp_path: Path) -> None:
         for name in ("doc_id", "contents", "path", "start_end_idx"):
             assert row[name] == before[name]
     first, second, third = (row["metadata"] for row in corpus)
-    assert (first["tags"], first["box"]["x"], first["page"]) == (["a", "b"], 1.5, 3)
-    assert (second["lang"], second["page"]) == (more[1]["lang"], None)
-    assert (third["seen"], third["big"], third["page"]) == ("2020-01-02T00:00:00", 2**62, 5)
+    assert first["tags"] == ["a", "b"]
+    assert first["box"]["x"] == 1.5
+    assert first["page"] == 3
+    assert second["lang"] == more[1]["lang"]
+    assert second["page"] is None
+    assert third["seen"] == "2020-01-02T00:00:00"
+    assert third["big"] == 2**62
+    assert third["page"] == 5
 
 
-def test_autorag_rebuilds_documents_from_offsets_that_fit(tmp_path: Path) -> None:
+def test_autorag_rebuilds_documents_from_offsets_that_fit(tmp_path):
     text = "First line.\nSecond line.\n\nThird."
     spans = [(0, 11), (6, 24), (26, 32)]
     rows = [
@@ -193,7 +198,7 @@ def test_autorag_rebuilds_documents_from_offsets_that_fit(tmp_path: Path) -> Non
     ], "as they came"
 
 
-def test_autorag_accepts_flat_values_and_unanswerable_questions(tmp_path: Path) -> None:
+def test_autorag_accepts_flat_values_and_unanswerable_questions(tmp_path):
     qa = [
         {
             "qid": 1,
@@ -219,8 +224,11 @@ def test_autorag_accepts_flat_values_and_unanswerable_questions(tmp_path: Path) 
     ]
     corpus = [{"doc_id": name, "contents": f"Text {name}."} for name in ("c1", "c2")]
     first, second = imported(write_tables(tmp_path / "foreign", qa, corpus), out=tmp_path / "run")
-    assert (first.id, first.answer, first.retrieval_gt) == ("1", "nine", (("c1", "c2"),))
-    assert (second.retrieval_gt, [chunk.chunk_id for chunk in second.contexts]) == ((), ["c1"])
+    assert first.id == "1"
+    assert first.answer == "nine"
+    assert first.retrieval_gt == (("c1", "c2"),)
+    assert second.retrieval_gt == ()
+    assert [chunk.chunk_id for chunk in second.contexts] == ["c1"]
     assert first.contexts[0].path == "foreign"
 
 
@@ -228,7 +236,6 @@ def test_autorag_accepts_flat_values_and_unanswerable_questions(tmp_path: Path) 
     ("qa", "corpus", "message"),
     [
         ({"generation_gt": []}, {}, r"qa.parquet, row 2: question two has no answer"),
-        ({"generation_gt": [" "]}, {}, "row 2: question two has no answer"),
         ({"retrieval_gt": [["gone"]]}, {}, "row 2: there is no chunk gone in .*corpus.parquet"),
         (
             {"retrieval_gt": [["c1"], []]},
@@ -239,32 +246,23 @@ def test_autorag_accepts_flat_values_and_unanswerable_questions(tmp_path: Path) 
         ({"query": ""}, {}, "row 2, column query: is empty"),
         ({}, {"doc_id": "c1"}, "corpus.parquet, row 3: chunk c1 is in the table twice"),
         ({}, {"contents": " "}, "row 3, column contents: is empty"),
-        ({}, {"contents": None}, "row 3: column contents is missing"),
         (
             {},
             {"start_end_idx": [1, 2, 3]},
             "row 3, column start_end_idx: must be two whole numbers",
         ),
-        (
-            {},
-            {"metadata": {"score": float("nan")}},
-            "row 3, column metadata: a number is not finite",
-        ),
     ],
 )
-def test_wrong_autorag_rows_are_named(
-    tmp_path: Path, qa: dict[str, Any], corpus: dict[str, Any], message: str
-) -> None:
+def test_wrong_autorag_rows_are_named(tmp_path, qa, corpus, message):
     write_tables(
         tmp_path / "foreign", [QA[0], {**QA[1], **qa}], [*CORPUS[:2], {**CORPUS[2], **corpus}]
     )
-    with pytest.raises(InputError, match=message) as error:
+    with refuses(message):
         imported(tmp_path / "foreign", out=tmp_path / "run")
-    assert "\n" not in str(error.value)
     assert not (tmp_path / "run").exists()
 
 
-def test_wrong_files_are_named(tmp_path: Path) -> None:
+def test_wrong_files_are_named(tmp_path):
     good, out = write_tables(tmp_path / "good"), tmp_path / "run"
     (tmp_path / "empty").mkdir()
     broken = write_tables(tmp_path / "broken")
@@ -283,11 +281,6 @@ def test_wrong_files_are_named(tmp_path: Path) -> None:
         (tmp_path / name).write_bytes(content)
     for files, format_, message in (
         (
-            [tmp_path / "corpus.csv"],
-            "csv",
-            "csv is two files, questions.csv and corpus.csv; name both",
-        ),
-        (
             [tmp_path / name for name in tables],
             "csv",
             "corpus.csv, line 2: more cells than columns",
@@ -297,35 +290,31 @@ def test_wrong_files_are_named(tmp_path: Path) -> None:
         ([text], "jsonl", "notes.txt, line 1: not JSON"),
         ([write_lines(tmp_path / "none.jsonl")], "jsonl", "there is no question"),
         ([tmp_path / "empty"], "autorag", "autorag is two files, qa.parquet and corpus.parquet"),
-        ([good / "qa.parquet", good / "corpus.parquet", text], "autorag", "autorag is two files"),
         ([broken], "autorag", "is not a parquet file"),
         ([far], "autorag", "corpus.parquet, after row 0: date value out of range"),
     ):
-        with pytest.raises(InputError, match=message) as error:
+        with refuses(message):
             imported(*files, out=out, format=format_)
-        assert "\n" not in str(error.value)
-    with pytest.raises(InputError, match="holds other files"):
+    with refuses("holds other files"):
         imported(good, out=good)
     assert not out.exists()
 
 
-def test_import_from_a_folder_that_is_not_utf8(tmp_path: Path) -> None:
+def test_import_from_a_folder_that_is_not_utf8(tmp_path):
     odd = Path(os.fsdecode(os.fsencode(tmp_path) + b"/caf\xe9"))
     write_tables(tmp_path / "foreign").rename(odd)
     assert [sample.id for sample in imported(odd, out=tmp_path / "run")] == ["one", "two"]
 
 
-def test_samples_of_a_run_come_back_whole(tmp_path: Path) -> None:
+def test_samples_of_a_run_come_back_whole(tmp_path):
     pair, single = two_documents().samples[1], two_documents().samples[0]
     samples = [
         pair.model_copy(update={"metadata": {"imported": {"difficulty": 3}, "kind": "time"}}),
         single.model_copy(update={"retrieval_gt": ()}),
     ]
     run = saved(tmp_path / "run", samples)
-    rows = [
-        json.loads(line) for line in (tmp_path / "run" / "samples.jsonl").read_text().splitlines()
-    ]
-    file = write_lines(tmp_path / "rows.jsonl", {**rows[0], "author": "ann"}, rows[1])
+    first, second = (tmp_path / "run" / "samples.jsonl").read_text().splitlines()
+    file = write_lines(tmp_path / "rows.jsonl", {**json.loads(first), "author": "ann"}, second)
     again = imported(file, out=tmp_path / "again", format="jsonl")
     assert again[0].metadata == {"imported": {"difficulty": 3, "author": "ann"}, "kind": "time"}
     assert again[1].retrieval_gt == (), "unanswerable"
@@ -340,8 +329,8 @@ def test_samples_of_a_run_come_back_whole(tmp_path: Path) -> None:
 CLOCK = {"text": "Brenn cast the clock.", "path": "C:\\Users\\me\\clock.docx"}
 
 
-def test_jsonl_rows(tmp_path: Path) -> None:
-    rows: list[Any] = [
+def test_jsonl_rows(tmp_path):
+    rows = [
         {
             "question": "When?",
             "answer": "nine",
@@ -350,23 +339,18 @@ def test_jsonl_rows(tmp_path: Path) -> None:
         },
         "",
         {"id": 7, "question": "Who?", "answer": "Brenn", "language": "en", "contexts": [CLOCK]},
-        {
-            "question": "And?",
-            "answer": "both",
-            "contexts": ["The ferry leaves at nine.", CLOCK],
-        },
+        {"question": "And?", "answer": "both", "contexts": ["The ferry leaves at nine.", CLOCK]},
     ]
     run = imported(
         write_lines(tmp_path / "rows.jsonl", *rows), out=tmp_path / "run", format="jsonl"
     )
     assert len(run.chunks) == 2
     assert [len(sample.retrieval_gt) for sample in run] == [1, 1, 2]
-    assert (run[0].metadata["imported"], run[1].id) == ({"author": "ann"}, "7")
+    assert run[0].metadata["imported"] == {"author": "ann"}
+    assert run[1].id == "7"
     assert [chunk.title for chunk in run.chunks.values()] == ["", "clock"]
     row = {"question": "When?", "answer": "nine", "contexts": [{"text": "a", "chunk_id": "x"}]}
     for bad, message in (
-        ({**row, "contexts": []}, r"line 2, column contexts: must be a list"),
-        ({**row, "contexts": None}, r"line 2, column contexts: must be a list"),
         ({**row, "contexts": [3]}, r"line 2, column contexts: must be a list"),
         (
             {**row, "contexts": [{"text": "b", "chunk_id": "x"}]},
@@ -381,16 +365,10 @@ def test_jsonl_rows(tmp_path: Path) -> None:
             "a number does not fit 64 bits",
         ),
         ({**row, "answer": " "}, "line 2: question .* has no answer"),
-        ({**row, "question": None}, "line 2: column question is missing"),
-        (
-            {**row, "metadata": {"size": 2**63}},
-            "line 2, column metadata: a number does not fit 64 bits",
-        ),
         ({**row, "size": 2**63}, "line 2, column metadata: a number does not fit 64 bits"),
-        ('{"question": "When?", "answer": NaN}', r"line 2: not JSON \(NaN is no number"),
         (row, "line 2: question .* is there twice"),
     ):
-        with pytest.raises(InputError, match=message):
+        with refuses(message):
             imported(
                 write_lines(tmp_path / "bad.jsonl", row, bad), out=tmp_path / "none", format="jsonl"
             )

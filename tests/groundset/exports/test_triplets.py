@@ -6,10 +6,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 from evaluation_sets import evaluation_set, many_documents, run_of, sample
+from refusal import refuses
 
 from groundset.exports.sets import EvaluationSet, Splits
 from groundset.exports.triplets import Anchor, negatives_of, write_triplets
-from groundset.programs.errors import InputError
 from groundset.programs.types import Chunk
 from groundset.retrieval import embed
 
@@ -17,11 +17,11 @@ COLUMNS = ["anchor", "positive", *(f"negative_{number}" for number in range(1, 6
 TOWARDS = 0.8  # cosine of a question and its positive
 
 
-ROWS: dict[str, np.ndarray] = {}  # by chunk; a question is embedded as the chunk that it names
+ROWS = {}  # by chunk; a question is embedded as the chunk that it names
 
 
 @pytest.fixture(autouse=True)
-def embedder(monkeypatch: pytest.MonkeyPatch) -> None:
+def embedder(monkeypatch):
     class Named:
         def encode(self, texts: list[str]) -> np.ndarray:
             return np.stack([ROWS[text.split()[-1].rstrip("?")] for text in texts])
@@ -51,7 +51,7 @@ def exported(found: EvaluationSet, out: Path) -> dict[str, list[dict[str, str]]]
     }
 
 
-def test_rows_have_a_positive_and_negatives_of_their_own_split(tmp_path: Path) -> None:
+def test_rows_have_a_positive_and_negatives_of_their_own_split(tmp_path):
     found = many_documents()
     rows = exported(found, tmp_path / "out")
     assert {name: len(members) for name, members in rows.items()} == {
@@ -74,7 +74,7 @@ def test_rows_have_a_positive_and_negatives_of_their_own_split(tmp_path: Path) -
     )
 
 
-def test_rows_follow_given_splits(tmp_path: Path) -> None:
+def test_rows_follow_given_splits(tmp_path):
     found = many_documents()
     documents = {name: "test" if name == "d00" else "validation" for name in found.documents}
     splits = Splits(
@@ -83,13 +83,11 @@ def test_rows_follow_given_splits(tmp_path: Path) -> None:
     rows = exported(found._replace(splits=splits), tmp_path / "out")
     assert {name: len(members) for name, members in rows.items()} == {"test": 1, "validation": 11}
     odd = Splits(dict.fromkeys(splits.samples, "rest"), dict.fromkeys(documents, "rest"))
-    with pytest.raises(
-        InputError, match="--splits rest: the format triplets has no such split; name train, dev"
-    ):
+    with refuses("--splits rest: the format triplets has no such split; name train, dev"):
         exported(found._replace(splits=odd), tmp_path / "odd")
 
 
-def test_a_question_has_a_row_for_each_needed_chunk(tmp_path: Path) -> None:
+def test_a_question_has_a_row_for_each_needed_chunk(tmp_path):
     found = many_documents()
     both = (found.chunks[1], found.chunks[25])
     pair = found.samples[0].model_copy(
@@ -103,11 +101,11 @@ def test_a_question_has_a_row_for_each_needed_chunk(tmp_path: Path) -> None:
         text for row in mine for text in list(row.values())[2:]
     }
     assert lost.question not in {row["anchor"] for members in rows.values() for row in members}
-    with pytest.raises(InputError, match="--format triplets: every question is unanswerable"):
+    with refuses("--format triplets: every question is unanswerable"):
         exported(found._replace(samples=[lost]), tmp_path / "none")
 
 
-def test_all_rows_have_as_many_negatives(tmp_path: Path) -> None:
+def test_all_rows_have_as_many_negatives(tmp_path):
     few = with_chunks(many_documents(), 1, 4)
     assert [list(row) for row in exported(few, tmp_path / "few")["train"]] == [COLUMNS[:5]], (
         "three are all there are"
@@ -140,7 +138,7 @@ def mined(*others: tuple[Chunk, np.ndarray], limit: int = 5) -> list[str]:
     return [chunks[place].chunk_id for place in found]
 
 
-def test_negatives_are_nearest_first_up_to_the_limit() -> None:
+def test_negatives_are_nearest_first_up_to_the_limit():
     far = [(chunk(f"c{number}"), at(-0.8 - number / 10)) for number in range(8)]
     assert mined(*reversed(far)) == ["c0", "c1", "c2", "c3", "c4"]
     assert mined(*far, limit=2) == ["c0", "c1"]
@@ -151,14 +149,14 @@ def test_negatives_are_nearest_first_up_to_the_limit() -> None:
     assert mined() == []
 
 
-def test_negatives_are_neither_near_the_question_nor_like_the_positive() -> None:
+def test_negatives_are_neither_near_the_question_nor_like_the_positive():
     inside, outside = at(-float(np.arccos(TOWARDS * 0.96))), at(-float(np.arccos(TOWARDS * 0.94)))
     assert mined((chunk("inside"), inside), (chunk("outside"), outside)) == ["outside"]
     twin, cousin = at(ANGLE + float(np.arccos(0.951))), at(ANGLE + float(np.arccos(0.949)))
     assert mined((chunk("twin"), twin), (chunk("cousin"), cousin)) == ["cousin"]
 
 
-def test_negatives_do_not_answer() -> None:
+def test_negatives_do_not_answer():
     found = mined(
         (chunk("overlaps", start=20, doc_id="ferry"), at(-1)),
         (chunk("says-it", "Boats leave “At Nine”, too."), at(-1)),

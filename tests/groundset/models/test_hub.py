@@ -1,12 +1,12 @@
 """Files of the Hub come through its own client, from a server on this machine."""
 
 import hashlib
-import threading
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from pathlib import Path
 
 import pytest
+from model_server import running
+from refusal import refuses
 
 from groundset.models.fetch import parse_name, pull
 from groundset.programs.errors import ChecksumError, UnknownModelError, UnreachableModelError
@@ -21,7 +21,7 @@ class Hub(ThreadingHTTPServer):
     every request.
     """
 
-    def __init__(self) -> None:
+    def __init__(self):
         super().__init__(("127.0.0.1", 0), _Handler)
         self.content, self.sha256, self.error = WEIGHTS, hashlib.sha256(WEIGHTS).hexdigest(), ""
         self.asked: list[str] = []
@@ -30,7 +30,7 @@ class Hub(ThreadingHTTPServer):
 class _Handler(BaseHTTPRequestHandler):
     server: Hub
 
-    def do_GET(self) -> None:
+    def do_GET(self):
         hub = self.server
         hub.asked.append(self.path)
         is_there = not hub.error and self.path.endswith("/quants/tiny.gguf")
@@ -52,25 +52,21 @@ class _Handler(BaseHTTPRequestHandler):
 
     do_HEAD = do_GET  # noqa: N815 - the handler's name
 
-    def log_message(self, format: str, *args: object) -> None:
+    def log_message(self, format: str, *args: object):
         pass
 
 
 @pytest.fixture
-def hub(home: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Hub]:
+def hub(home, monkeypatch) -> Iterator[Hub]:
     server = Hub()
     monkeypatch.setenv("HF_ENDPOINT", f"http://127.0.0.1:{server.server_port}")
     monkeypatch.setenv("HF_HUB_DISABLE_XET", "1")
-    thread = threading.Thread(target=server.serve_forever, args=(0.01,))
-    thread.start()
-    yield server
-    server.shutdown()
-    thread.join()
-    server.server_close()
+    with running(server):
+        yield server
 
 
-def test_a_file_is_downloaded_once(hub: Hub, home: Path) -> None:
-    said: list[str] = []
+def test_a_file_is_downloaded_once(hub, home):
+    said = []
     path = pull(NAME, notify=said.append)
     assert path == home / "models/hf/owner/repo/quants/tiny.gguf"
     assert path.read_bytes() == WEIGHTS
@@ -82,12 +78,12 @@ def test_a_file_is_downloaded_once(hub: Hub, home: Path) -> None:
     assert "/resolve/v2/" in hub.asked[0]
 
 
-def test_what_is_not_the_file_is_refused(hub: Hub) -> None:
+def test_what_is_not_the_file_is_refused(hub):
     hub.content = WEIGHTS[:-1] + b"x"
-    with pytest.raises(ChecksumError, match=f"instead of {hub.sha256}; it was deleted"):
+    with refuses(f"instead of {hub.sha256}; it was deleted", ChecksumError):
         pull(NAME)
     hub.content, hub.sha256 = b"<html>", hashlib.sha256(b"<html>").hexdigest()
-    with pytest.raises(UnknownModelError, match="is not a GGUF file"):
+    with refuses("is not a GGUF file", UnknownModelError):
         pull(NAME)
 
 
@@ -100,22 +96,20 @@ def test_what_is_not_the_file_is_refused(hub: Hub) -> None:
         ("GatedRepo", "is gated: accept its terms"),
     ],
 )
-def test_a_refusal_says_what_to_do(hub: Hub, error: str, message: str) -> None:
+def test_a_refusal_says_what_to_do(hub, error, message):
     hub.error = error
     with pytest.raises((UnknownModelError, UnreachableModelError), match=message):
         pull(NAME)
 
 
-def test_the_hub_stays_off_where_the_user_says_so(
-    hub: Hub, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_hub_stays_off_where_the_user_says_so(hub, monkeypatch):
     from huggingface_hub import constants
 
     from groundset import privacy
 
     monkeypatch.setattr(constants, "HF_HUB_OFFLINE", True)
     monkeypatch.setattr(privacy, "took_the_hub_offline", lambda: False)
-    with pytest.raises(UnreachableModelError, match="HF_HUB_OFFLINE disables the Hub"):
+    with refuses("HF_HUB_OFFLINE disables the Hub", UnreachableModelError):
         pull(NAME)
     monkeypatch.setattr(privacy, "took_the_hub_offline", lambda: True)  # groundset's own default
     assert pull(NAME).is_file()
@@ -134,8 +128,8 @@ def test_the_hub_stays_off_where_the_user_says_so(
         "hf/o w/repo/x.gguf",
     ],
 )
-def test_names_that_are_none(name: str) -> None:
-    with pytest.raises(
-        UnknownModelError, match=r"not a file of the Hugging Face Hub|one part of a split model"
+def test_names_that_are_none(name):
+    with refuses(
+        r"not a file of the Hugging Face Hub|one part of a split model", UnknownModelError
     ):
         parse_name(name)

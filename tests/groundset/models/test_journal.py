@@ -3,10 +3,8 @@
 import asyncio
 import dataclasses
 import json
-import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any
 
 import dspy
 import pytest
@@ -18,7 +16,7 @@ from groundset.models.journal import AsyncEngine, Engine, MemoryJournal, Variant
 class Counting:
     """Answers with the number of the call, and its seed."""
 
-    def __init__(self) -> None:
+    def __init__(self):
         self.seeds: list[int | None] = []
         self.error: Exception | None = None
         self.text = "answer"
@@ -35,15 +33,15 @@ class Counting:
             id="1", model=request.model, message=message, finish_reason="stop", usage=usage
         )
 
-    def close(self) -> None:
+    def close(self):
         pass
 
 
-def ask(text: str = "Hello", **config: Any) -> Request:
+def ask(text: str = "Hello", **config) -> Request:
     return Request(model="local/x", messages=(Message.user(text),), config=Config(**config))
 
 
-def test_a_finished_call_is_answered_from_the_journal() -> None:
+def test_a_finished_call_is_answered_from_the_journal():
     journal, model = MemoryJournal(), Counting()
     model.text = "The ferry \ud83d"
     first = Engine("x", model, journal).complete(ask())
@@ -63,7 +61,7 @@ def test_a_finished_call_is_answered_from_the_journal() -> None:
     assert json.loads(next(iter(journal.values())))["prompt_tokens"] == 40
 
 
-def test_a_call_made_twice_at_the_same_time_is_paid_once() -> None:
+def test_a_call_made_twice_at_the_same_time_is_paid_once():
     model = Counting()
     model.delay = 0.1
     engine = Engine("x", model)
@@ -73,23 +71,13 @@ def test_a_call_made_twice_at_the_same_time_is_paid_once() -> None:
     assert engine.usage()["replayed"] == 7
 
 
-def test_a_failure_is_not_stored_and_reaches_all_who_wait() -> None:
+def test_a_failure_is_not_stored_and_reaches_all_who_wait():
     model = Counting()
     model.error, model.delay = ServerError("down"), 0.05
-    engine, failures = Engine("x", model), []
-
-    def complete() -> None:
-        try:
-            engine.complete(ask())
-        except ServerError as error:
-            failures.append(error)
-
-    threads = [threading.Thread(target=complete) for _ in range(3)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert len(failures) == 3
+    engine = Engine("x", model)
+    with ThreadPoolExecutor(3) as pool:
+        failures = [pool.submit(engine.complete, ask()) for _ in range(3)]
+    assert {type(each.exception()) for each in failures} == {ServerError}
     model.error = None
     assert engine.complete(ask()).message.text == "answer 1"
 
@@ -107,14 +95,14 @@ def test_a_failure_is_not_stored_and_reaches_all_who_wait() -> None:
         dataclasses.replace(ask(), system="Be brief."),
     ],
 )
-def test_another_request_is_another_call(other: Request) -> None:
+def test_another_request_is_another_call(other):
     engine = Engine("x", Counting())
     engine.complete(ask())
     engine.complete(other)
     assert engine.usage()["calls"] == 2
 
 
-def test_other_weights_of_an_adapter_are_another_call() -> None:
+def test_other_weights_of_an_adapter_are_another_call():
     journal, model = MemoryJournal(), Counting()
     for sha256 in ("a" * 64, "b" * 64, "a" * 64):
         Engine("x", model, journal, {"sound": sha256}).complete(
@@ -123,7 +111,7 @@ def test_other_weights_of_an_adapter_are_another_call() -> None:
     assert len(model.seeds) == 2
 
 
-def test_candidates_and_rollouts_are_calls_of_their_own() -> None:
+def test_candidates_and_rollouts_are_calls_of_their_own():
     model = Counting()
     engine = Engine("x", model)
     lm = dspy.LM("local/x", engine=engine, cache=False, callbacks=[Variants()])
@@ -141,7 +129,7 @@ def test_candidates_and_rollouts_are_calls_of_their_own() -> None:
     assert engine.complete(ask()).message.text == "answer 1"
 
 
-def test_asynchronous_and_streamed_calls() -> None:
+def test_asynchronous_and_streamed_calls():
     engine = Engine("x", Counting())
     lm = dspy.LM("local/x", engine=engine, async_engine=AsyncEngine(engine), cache=False)
     assert asyncio.run(lm.acall("Hello")) == lm("Hello") == ["answer 1"]

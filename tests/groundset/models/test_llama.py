@@ -3,11 +3,11 @@
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
-from pathlib import Path
-from typing import Any
 
 import pytest
 from dspy.lm15 import Config, ContextLengthError, InvalidRequestError, Message, Request
+from refusal import refuses
+from scripted import response
 
 from groundset.models.journal import Engine
 from groundset.models.llama import LlamaModel
@@ -18,7 +18,7 @@ pytestmark = pytest.mark.model
 LONG_SYSTEM = "You answer questions about harbours, bridges and ferries in one short sentence. " * 8
 
 
-def ask(text: str, **config: Any) -> Request:
+def ask(text: str, **config) -> Request:
     options = {"max_tokens": 8, "temperature": 0.8, "seed": 1, **config}
     return Request(
         model="local/x",
@@ -28,7 +28,7 @@ def ask(text: str, **config: Any) -> Request:
     )
 
 
-def test_a_text_depends_on_the_seed_but_not_on_earlier_calls(llama: LlamaModel) -> None:
+def test_a_text_depends_on_the_seed_but_not_on_earlier_calls(llama):
     texts = [f"Name ferry number {i}." for i in range(3)]
     # Rounding depends on how many tokens are evaluated at once, so the prefix is evaluated first.
     llama.complete(ask("Name a ferry."))
@@ -40,11 +40,12 @@ def test_a_text_depends_on_the_seed_but_not_on_earlier_calls(llama: LlamaModel) 
     }
 
 
-def test_the_prefix_stays_warm_and_limits_hold(llama: LlamaModel) -> None:
+def test_the_prefix_stays_warm_and_limits_hold(llama):
     llama.complete(ask("What is a quay?"))
     answer = llama.complete(ask("Count from one to fifty.", max_tokens=5))
     assert answer.usage.cache_read_tokens > 0.8 * answer.usage.input_tokens > 80
-    assert (answer.usage.output_tokens, answer.finish_reason) == (5, "length")
+    assert answer.usage.output_tokens == 5
+    assert answer.finish_reason == "length"
     letter = llama.complete(ask("Say hello.", temperature=0.0)).message.text[3]
     assert (
         letter
@@ -52,7 +53,7 @@ def test_the_prefix_stays_warm_and_limits_hold(llama: LlamaModel) -> None:
     )
 
 
-def test_log_probabilities_pass_through_the_journal(llama: LlamaModel) -> None:
+def test_log_probabilities_pass_through_the_journal(llama):
     asked = ask("Is a quay a wall? Answer yes or no.", max_tokens=1, temperature=0.0, logprobs=5)
     engine = Engine("x", llama)
     first = engine.complete(asked)
@@ -65,7 +66,7 @@ def test_log_probabilities_pass_through_the_journal(llama: LlamaModel) -> None:
     assert engine.usage()["replayed"] == 1
 
 
-def test_what_cannot_be_answered(llama: LlamaModel, tmp_path: Path) -> None:
+def test_what_cannot_be_answered(llama, tmp_path):
     with pytest.raises(ContextLengthError, match="context"):
         llama.complete(ask("word " * 2000))
     with pytest.raises(InvalidRequestError):
@@ -74,17 +75,16 @@ def test_what_cannot_be_answered(llama: LlamaModel, tmp_path: Path) -> None:
         llama.complete(ask("Hello", extensions={"adapter": "sound"}))
     broken = tmp_path / "broken.gguf"
     broken.write_bytes(b"GGUF" + b"\0" * 64)
-    with pytest.raises(ModelError, match=r"broken\.gguf: llama\.cpp cannot load"):
+    with refuses(r"broken\.gguf: llama\.cpp cannot load", ModelError):
         LlamaModel(broken)
     broken.write_bytes(b"GGUF" + b"\xff" * 64)
-    with pytest.raises(
-        UnknownModelError,
-        match="is not a usable GGUF file: a text or list of 18,446,744,073,709,551,615",
+    with refuses(
+        "is not a usable GGUF file: a text or list of 18,446,744,073,709,551,615", UnknownModelError
     ):
         special_tokens(broken)
 
 
-def test_several_workers(smollm2: Path) -> None:
+def test_several_workers(smollm2):
     model = LlamaModel(smollm2, workers=2, context_tokens=256)
     with ThreadPoolExecutor(3) as pool:
         answers = list(
@@ -94,7 +94,7 @@ def test_several_workers(smollm2: Path) -> None:
     assert all(answer.usage.output_tokens for answer in answers)
 
 
-def test_the_log_is_printed_only_if_asked_for_and_closing_at_once_returns(smollm2: Path) -> None:
+def test_the_log_is_printed_only_if_asked_for_and_closing_at_once_returns(smollm2):
     code = (
         "import sys; from pathlib import Path; from groundset.models.llama import LlamaModel\nfor _"
         " in range(2): LlamaModel(Path(sys.argv[1]), context_tokens=256, verbose=sys.argv[2] =="
@@ -108,8 +108,8 @@ def test_the_log_is_printed_only_if_asked_for_and_closing_at_once_returns(smollm
     assert b"model" in verbose.stderr
 
 
-def test_control_tokens_of_the_model_are_ordinary_text(llama: LlamaModel, smollm2: Path) -> None:
-    def count(text: str, complete: Any) -> int:
+def test_control_tokens_of_the_model_are_ordinary_text(llama, smollm2):
+    def count(text, complete):
         turn = Request(model="local/x", messages=(Message.user(text),), config=Config(max_tokens=1))
         return int(complete(turn).usage.input_tokens)
 
@@ -134,13 +134,13 @@ NAMED = (
 
 
 @pytest.mark.parametrize("token", [*NAMED, *COMMON_TOKENS])
-def test_tokens_are_escaped_and_restored(token: str) -> None:
+def test_tokens_are_escaped_and_restored(token):
     text = f"The turn ends with {token}{token}, they say."
-    seen: list[str] = []
+    seen = []
 
-    def echo(request: Request) -> Any:
+    def echo(request):
         seen.extend([str(request.system), *(str(message.text) for message in request.messages)])
-        return answer(request.messages[-1].text or "")
+        return response(request.messages[-1].text or "")
 
     asked = Request(
         model="x", system=f"Say {token}", messages=(Message.user(text), Message.assistant(text))
@@ -149,19 +149,10 @@ def test_tokens_are_escaped_and_restored(token: str) -> None:
     assert all(token not in prompt and f"{token[0]} {token[1:]}" in prompt for prompt in seen)
 
 
-def test_nested_tokens_and_ordinary_text() -> None:
+def test_nested_tokens_and_ordinary_text():
     tokens = ControlTokens(["<a><b>", "a><b>", "<b>", "<<|x|>>", "  ", "▁▁", "x", ""])
     for text in ("<a><b>", "<<|x|>>", "<|<|im_end|>|>", "<tool_<tool_call>call>"):
         escaped = tokens.escape(text)
         assert tokens.escape(escaped) == escaped != text
     text = "a  b\n\n<i>bold</i> 1 <2> |> <|> <| x |> [1] x▁▁y a|b|c [x](y)"
     assert tokens.escape(text) == text
-
-
-def answer(text: str) -> Any:
-    from dspy.lm15 import Response, Usage
-
-    usage = Usage(input_tokens=1, output_tokens=1, total_tokens=2)
-    return Response(
-        id=None, model="x", message=Message.assistant(text), finish_reason="stop", usage=usage
-    )

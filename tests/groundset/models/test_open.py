@@ -5,11 +5,11 @@ import shutil
 import struct
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import dspy
 import pytest
 from model_server import serving
+from refusal import refuses
 
 from groundset.bounded import BoundedProcess
 from groundset.files import data_path
@@ -20,7 +20,7 @@ from groundset.programs.adapter import PlainTextAdapter
 from groundset.programs.errors import UnknownModelError
 
 
-def test_specifications(tmp_path: Path) -> None:
+def test_specifications(tmp_path):
     weights = tmp_path / "My.GGUF"
     weights.write_bytes(b"GGUF")
     assert parse_spec(" smollm2-135m ") == Spec("smollm2-135m")
@@ -49,15 +49,13 @@ def test_specifications(tmp_path: Path) -> None:
         ("/tmp", "not a path to a .gguf file"),
     ],
 )
-def test_wrong_specifications(text: str, message: str) -> None:
-    with pytest.raises(UnknownModelError, match=message) as caught:
+def test_wrong_specifications(text, message):
+    with refuses(message, UnknownModelError) as caught:
         parse_spec(text)
     assert "secret" not in str(caught.value)
 
 
-def test_a_saved_program_holds_the_specification_and_opens_nothing(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_saved_program_holds_the_specification_and_opens_nothing(tmp_path, monkeypatch):
     monkeypatch.setenv("GROUNDSET_API_KEY", "secret")
     with serving("Answer: Paris") as server, open_model(server.spec) as model:
         program = dspy.Predict("question -> answer")
@@ -79,11 +77,12 @@ def test_a_saved_program_holds_the_specification_and_opens_nothing(
 
 
 @pytest.mark.model
-def test_a_model_of_the_catalogue(smollm2: Path, tmp_path: Path) -> None:
+def test_a_model_of_the_catalogue(smollm2, tmp_path):
     journal = MemoryJournal()
     renamed = shutil.copy(smollm2, tmp_path / "renamed.gguf")
     with open_model(str(renamed), journal=journal) as model:
-        assert (model.name, model.guided) == ("smollm2-135m", True)  # known by its hash
+        assert model.name == "smollm2-135m"
+        assert model.guided is True  # known by its hash
         assert model.lm.model == f"local/{model.sha256[:16]}"
         options = {"max_tokens": 8, "temperature": 0.0}
         with dspy.context(lm=model.lm, adapter=PlainTextAdapter()):
@@ -94,17 +93,16 @@ def test_a_model_of_the_catalogue(smollm2: Path, tmp_path: Path) -> None:
                 dspy.Predict("question -> answer", **options)(question="Where is Rome?").answer
                 == first.answer
             )
-        assert (again.usage()["calls"], again.usage()["replayed"]) == (0, 1)
+        assert again.usage()["calls"] == 0
+        assert again.usage()["replayed"] == 1
         assert again.lm("Count to ten.", max_tokens=3)  # cut off, without a warning
 
 
-def test_trained_weights_are_loaded_under_the_name_of_their_step(
-    smollm2: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_trained_weights_are_loaded_under_the_name_of_their_step(smollm2, tmp_path, monkeypatch):
     shipped = tmp_path / "compiled" / "smollm2-135m" / "sound.gguf"
     shipped.parent.mkdir(parents=True)
     shipped.write_bytes(b"GGUF")
-    loaded: list[dict[str, Path]] = []
+    loaded = []
     monkeypatch.setattr(opening, "data_path", lambda *parts: tmp_path.joinpath(*parts))
     monkeypatch.setattr(
         "groundset.models.llama.LlamaModel", lambda path, adapters, **_: loaded.append(adapters)
@@ -116,7 +114,7 @@ def test_trained_weights_are_loaded_under_the_name_of_their_step(
 
 
 @pytest.fixture
-def crafted(smollm2: Path, tmp_path: Path, home: Path) -> Callable[[str], Path]:
+def crafted(smollm2, tmp_path, home) -> Callable[[str], Path]:
     """Return a function that copies the smallest model with another chat template."""
 
     def make(template: str) -> Path:
@@ -133,17 +131,11 @@ def crafted(smollm2: Path, tmp_path: Path, home: Path) -> Callable[[str], Path]:
 
 
 @pytest.mark.model
-def test_weights_of_strangers_are_tested_first(
-    crafted: Callable[[str], Path],
-    monkeypatch: pytest.MonkeyPatch,
-    capfd: pytest.CaptureFixture[str],
-) -> None:
+def test_weights_of_strangers_are_tested_first(crafted, monkeypatch, capfd):
     monkeypatch.setattr(opening, "_BASE_SECONDS", 3)
     loops = "{% for a in range(99999) %}{% for b in range(99999) %}{% for c in range(99999) %}"
     endless = crafted(loops + "{% endfor %}" * 3 + "x")
-    with pytest.raises(
-        UnknownModelError, match=r"crafted\.gguf: llama\.cpp cannot use this file: "
-    ) as caught:
+    with refuses(r"crafted\.gguf: llama\.cpp cannot use this file: ", UnknownModelError) as caught:
         open_model(str(endless))
     assert caught.value.exit_code == 2
     assert (
@@ -153,16 +145,14 @@ def test_weights_of_strangers_are_tested_first(
     monkeypatch.undo()
 
 
-def test_what_passed_is_not_tested_again(
-    smollm2: Path, home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    tested: list[list[str]] = []
+def test_what_passed_is_not_tested_again(smollm2, home, tmp_path, monkeypatch):
+    tested = []
     monkeypatch.setattr(
         BoundedProcess, "__call__", lambda self, files, seconds: tested.append(files) or ""
     )
     adapter = tmp_path / "adapter.gguf"
     adapter.write_bytes(b"GGUF")
-    said: list[str] = []
+    said = []
     for _ in range(2):
         check_weights(adapter, None, said.append)
         check_weights(smollm2, adapter, said.append)
@@ -170,8 +160,8 @@ def test_what_passed_is_not_tested_again(
     assert said == ["testing adapter.gguf in a separate process: it is not in the catalogue"] * 2
 
 
-def test_what_is_shipped_is_not_tested(smollm2: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def untested(line: Any) -> None:
+def test_what_is_shipped_is_not_tested(smollm2, monkeypatch):
+    def untested(line):
         pytest.fail(line)
 
     check_weights(smollm2, None, untested)

@@ -21,7 +21,7 @@ _ARGUMENTS = [
 
 
 @pytest.fixture
-def make_run(tmp_path: Path) -> Callable[..., Any]:
+def make_run(tmp_path: Path, parquet_in_this_process: None) -> Callable[..., Any]:
     """Make a run; see ``pages_run.py``."""
     import pages_run
 

@@ -4,10 +4,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from groundset.corpus.corpus import Corpus
+from evaluation_sets import sample
+
 from groundset.programs.types import Chunk, Document, Reject, Retrieval, Sample
 from groundset.run.run import Run, save_run
-from groundset.run.store import Attempt, Result, Review, Store
+from groundset.run.store import Review
 
 PASSAGES = (
     "The **ferry** leaves Tollvik at nine, except on Sundays.",
@@ -43,15 +44,12 @@ def make_run(
     changes: Mapping[int, Mapping[str, Any]] | None = None,
     paths: Sequence[str] = ("guide.md", "guide.md", "north.md", "north.md"),
     evil: str = "",
-    with_corpus: bool = False,
     **record: Any,
 ) -> Run:
     """Make a run of these questions and answers; ``changes`` are other fields of the samples, by
     number.
 
-    Ids of samples are s0, s1, …; ``record`` are other values of the run's record. Parquet is read
-    in another process, which takes a second: the corpus is written, so that the folder can be
-    opened, only if asked for.
+    Ids of samples are s0, s1, …; ``record`` are other values of the run's record.
     """
     documents: dict[str, Document] = {}
     for path in dict.fromkeys(paths):
@@ -78,31 +76,17 @@ def make_run(
         ),
         Reject(step="chunk", reason="not content", chunk_id="c3"),
     ]
-    if with_corpus:
-        return save_run(
-            folder / name,
-            samples=samples,
-            documents=documents.values(),
-            chunks=chunks,
-            vectors=None,
-            rejects=rejects,
-            record=RECORD,
-            reviews=reviews,
-        )
-    results = [Result(sample=each) for each in samples] + [
-        Result(rejects=(each,)) for each in rejects
-    ]
-    with Store.create(
-        folder / name, {"status": "complete", "asked": len(samples), "record": RECORD}
-    ) as store:
-        for number, result in enumerate(results):
-            store.add_attempt(
-                Attempt(number, (), (), "accepted" if result.sample else "refused", result)
-            )
-        for each in reviews:
-            store.add_review(each)
-    run = Run(folder / name, corpus=Corpus(documents=documents, chunks=chunks))
-    return Run(run.folder, corpus=run.corpus, record={**run.record, **record})
+    run = save_run(
+        folder / name,
+        samples=samples,
+        documents=documents.values(),
+        chunks=chunks,
+        vectors=None,
+        rejects=rejects,
+        record=RECORD | record,
+        reviews=reviews,
+    )
+    return Run(run.folder, record=run.record | record)
 
 
 def review(
@@ -120,25 +104,14 @@ def _sample(
     chunks: Sequence[Chunk],
     changes: Mapping[int, Mapping[str, Any]],
 ) -> Sample:
-    chunk = chunks[number % len(chunks)]
+    chunk, place = chunks[number % len(chunks)], number % 4
+    found = {"retrieved_id": chunk.chunk_id, "retrieved_content": chunk.text, "score": 1}
+    evidence = PASSAGES[place].split(",")[0].split(".")[0].replace("*", "")
     fields = {
-        "id": f"s{number}",
         "question": question,
         "answer": answer,
-        "evolution": "simple",
-        "language": "en",
-        "contexts": (chunk,),
-        "retrieval_gt": ((chunk.chunk_id,),),
         "probability": 0.4321,
-        "retrieval": Retrieval(
-            rank=RANKS[number % 4],
-            retrieved_id=chunk.chunk_id,
-            retrieved_content=chunk.text,
-            score=1,
-        ),
-        "metadata": {
-            "evidence": [PASSAGES[number % 4].split(",")[0].split(".")[0].replace("*", "")],
-            "kind": "fact",
-        },
+        "retrieval": Retrieval(rank=RANKS[place], **found),
+        "metadata": {"evidence": [evidence], "kind": "fact"},
     }
-    return Sample.model_validate({**fields, **changes.get(number, {})})
+    return sample(f"s{number}", chunk, **{**fields, **changes.get(number, {})})

@@ -11,7 +11,7 @@ def shown(pieces: list[tuple[str, str]]) -> list[tuple[str, str]]:
     return [(text, css) for text, css in pieces if css]
 
 
-def test_evidence_and_answer_are_found_in_spite_of_markup_and_case() -> None:
+def test_evidence_and_answer_are_found_in_spite_of_markup_and_case():
     found = marked(
         TEXT, ["the MV Henn Lady was delivered in june 1976, eleven weeks late"], "Eleven weeks"
     )
@@ -38,15 +38,13 @@ def test_evidence_and_answer_are_found_in_spite_of_markup_and_case() -> None:
         ("博物馆在星期天开放。", [], "星期天", [("星期天", "answer")]),
     ],
 )
-def test_what_is_marked(
-    text: str, evidence: list[str], answer: str, expected: list[tuple[str, str]]
-) -> None:
+def test_what_is_marked(text, evidence, answer, expected):
     found = marked(text, evidence, answer)
     assert [piece for piece in shown(found) if "answer" in piece[1] or not answer] == expected
     assert "".join(piece.text for piece in found) == text
 
 
-def test_excerpt_keeps_what_is_marked_and_some_words_around_it() -> None:
+def test_excerpt_keeps_what_is_marked_and_some_words_around_it():
     text = f"{'long before ' * 50}the weir broke between in 1820 {'afterwards ' * 50}"
     found = excerpt(marked(text, ["the weir broke", "in 1820"], ""))
     assert [piece.text for piece in found if piece.css] == ["the weir broke", "in 1820"]
@@ -58,6 +56,6 @@ def test_excerpt_keeps_what_is_marked_and_some_words_around_it() -> None:
     assert excerpt(marked("word " * 200, [], ""))[0].text.endswith("word …")
 
 
-def test_many_near_matches_take_no_time() -> None:
+def test_many_near_matches_take_no_time():
     text = "a-" * 50_000
     assert shown(marked(text, ["a " * 300 + "b"], "ab")) == []

@@ -2,16 +2,15 @@
 
 import json
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 from pages_run import ASKED, PASSAGES
+from refusal import refuses
 
 from groundset.pages.queries import beside_queries
 from groundset.pages.report import ReportOptions, report
-from groundset.programs.errors import InputError
 from groundset.retrieval import embed
 from groundset.run.run import Run
 
@@ -24,15 +23,13 @@ Figures = dict[str, Any]
 
 
 @pytest.fixture
-def make_set(
-    make_run: Callable[..., Run], word_encoder: Any, monkeypatch: pytest.MonkeyPatch
-) -> Callable[..., Run]:
+def make_set(make_run, word_encoder, monkeypatch) -> Callable[..., Run]:
     """Make a run that can be searched."""
     encoder = word_encoder("f" * 64)  # as the record of the run says
     monkeypatch.setattr(embed, "open_embedder", lambda name: encoder)
 
-    def make(name: str = "run", **fields: Any) -> Run:
-        run = make_run(name, with_corpus=True, **fields)
+    def make(name: str = "run", **fields) -> Run:
+        run = make_run(name, **fields)
         np.save(run.folder / "vectors.npy", encoder.encode(PASSAGES).astype(np.float32))
         return run
 
@@ -44,10 +41,10 @@ def measure(found: Figures, name: str) -> tuple[Any, Any]:
     return row["set"], row["queries"]
 
 
-def test_queries_with_gold_are_compared_by_their_ranks(make_set: Any, tmp_path: Path) -> None:
+def test_queries_with_gold_are_compared_by_their_ranks(make_set, tmp_path):
     file = tmp_path / "log.csv"
     rows = [f"FERRY {n} TOLLVIK NINE,c0\nWHO WAS ADA LUND {n},c1\n" for n in range(12)]
-    file.write_text("query,chunk_id\n" + "".join(rows) + ",\n", encoding="utf-8")
+    file.write_text("query,chunk_id\n" + "".join(rows) + ",\n", "utf-8")
     found = beside_queries(make_set(asked=MANY), file)
     assert found["questions"] == [24, 24]
     assert found["told_apart"].low > 0.8
@@ -62,7 +59,7 @@ def test_queries_with_gold_are_compared_by_their_ranks(make_set: Any, tmp_path: 
     assert found["conclusions"][1].startswith("By MRR the questions have the order ")
 
 
-def test_the_same_questions_cannot_be_told_apart(make_set: Any) -> None:
+def test_the_same_questions_cannot_be_told_apart(make_set):
     found = beside_queries(make_set(asked=MANY), make_set("other", asked=MANY).folder)
     assert found["told_apart"].value < 0.5
     assert all(
@@ -71,11 +68,9 @@ def test_the_same_questions_cannot_be_told_apart(make_set: Any) -> None:
     )
 
 
-def test_report_beside_queries(
-    make_set: Any, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_report_beside_queries(make_set, tmp_path, capsys):
     file = tmp_path / "queries.txt"
-    file.write_text("tower height\n\ntower height\n<b>museum</b> open?\n", encoding="utf-8")
+    file.write_text("tower height\n\ntower height\n<b>museum</b> open?\n", "utf-8")
     page = report(ReportOptions(run=make_set().folder, queries=file))
     printed = capsys.readouterr().out
     assert printed.splitlines()[0].split() == ["questions", "queries"]
@@ -98,8 +93,8 @@ def test_report_beside_queries(
         ('{"query": " "}', "--queries .*: give 1 to 10,000 different queries, not 0"),
     ],
 )
-def test_wrong_queries(make_set: Any, tmp_path: Path, text: str, message: str) -> None:
+def test_wrong_queries(make_set, tmp_path, text, message):
     file = tmp_path / "queries.jsonl"
-    file.write_text(text, encoding="utf-8")
-    with pytest.raises(InputError, match=message):
+    file.write_text(text, "utf-8")
+    with refuses(message):
         beside_queries(make_set(), file)

@@ -5,19 +5,18 @@ from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 
-import pytest
 from pages_run import PASSAGES, review
+from refusal import refuses
 
 from groundset.optimizers.labels import read_rows
 from groundset.pages import verdicts
 from groundset.pages.verdicts import LabelsFromOptions, labels_from, labels_of
-from groundset.programs.errors import InputError
 from groundset.run.run import Run
 
 MakeRun = Callable[..., Run]
 
 
-def test_verdicts_become_labels(make_run: MakeRun) -> None:
+def test_verdicts_become_labels(make_run):
     run = make_run(
         reviews=[
             review("s0"),
@@ -42,18 +41,18 @@ def test_verdicts_become_labels(make_run: MakeRun) -> None:
         "answer": {"text": "at nine", "label": "correct"},
     }
     vague = rows["Who built the bridge?"]
-    assert (vague["label"], vague["reason"], vague["explanation"]) == (
-        "bad",
-        "vague",
-        "Which bridge?",
-    )
+    assert vague["label"] == "bad"
+    assert vague["reason"] == "vague"
+    assert vague["explanation"] == "Which bridge?"
     assert "answer" not in vague
     incomplete = rows["How high is the tower?"]
-    assert (incomplete["label"], incomplete["answer"]["label"]) == ("good", "incomplete")
+    assert incomplete["label"] == "good"
+    assert incomplete["answer"]["label"] == "incomplete"
     assert rows["When does the museum open?"]["label"] == "good"
 
 
-def test_what_becomes_no_label(make_run: MakeRun) -> None:
+def test_what_becomes_no_label(make_run):
+    whole = make_run("whole").chunks
     run = make_run(
         reviews=[
             review("s0"),
@@ -62,9 +61,9 @@ def test_what_becomes_no_label(make_run: MakeRun) -> None:
             review("s2"),
             review("s3"),
         ],
-        changes={2: {"retrieval_gt": ()}, 3: {"contexts": _two_documents(make_run("whole"))}},
+        changes={2: {"retrieval_gt": ()}, 3: {"contexts": (whole["c0"], whole["c3"])}},
     )
-    left_out: Counter[str] = Counter()
+    left_out = Counter()
     assert labels_of(run, left_out) == []
     whys = (
         "reviewers disagree",
@@ -75,7 +74,7 @@ def test_what_becomes_no_label(make_run: MakeRun) -> None:
     assert left_out == dict.fromkeys(whys, 1)
 
 
-def test_reviewers_of_one_mind(make_run: MakeRun) -> None:
+def test_reviewers_of_one_mind(make_run):
     reasons = (("ann", "vague"), ("ben", "malformed"), ("eve", "malformed"))
     run = make_run(
         reviews=[review("s0", "refused", reason, reviewer=name) for name, reason in reasons]
@@ -83,12 +82,7 @@ def test_reviewers_of_one_mind(make_run: MakeRun) -> None:
     assert [row["reason"] for row in labels_of(run, Counter())] == ["malformed"]
 
 
-def test_the_command(
-    make_run: MakeRun,
-    tmp_path: Path,
-    capsys: pytest.CaptureFixture[str],
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_the_command(make_run, tmp_path, capsys, monkeypatch):
     given = {
         "one": [review("s0"), review("s1", "refused", "other", note="dull")],
         "two": [review("s0"), review("s2", "refused", "vague")],
@@ -111,9 +105,5 @@ def test_the_command(
         capsys.readouterr().out
         == f"2 labels, 1 good; left out: refused for another reason (1): {out}\n"
     )
-    with pytest.raises(InputError, match="three: no label; run `groundset review` first"):
+    with refuses("three: no label; run `groundset review` first"):
         labels_from(LabelsFromOptions(runs=(Path("three"),), out=out))
-
-
-def _two_documents(run: Run) -> tuple[object, ...]:
-    return run.chunks["c0"], run.chunks["c3"]

@@ -10,6 +10,7 @@ from contextlib import redirect_stderr, redirect_stdout
 
 import numpy as np
 import pytest
+from refusal import refuses
 
 from groundset.models.fetch import pull
 from groundset.programs.errors import UnknownModelError, UnreachableModelError
@@ -46,7 +47,8 @@ class Model:
 @pytest.mark.model
 def test_rows_are_unit_vectors_in_order(minilm):
     vectors = minilm.encode(TEXTS)
-    assert (vectors.shape, vectors.dtype) == ((5, 384), np.float32)
+    assert vectors.shape == (5, 384)
+    assert vectors.dtype == np.float32
     np.testing.assert_allclose(np.linalg.norm(vectors, axis=1), 1, atol=1e-6)
     similar = vectors @ vectors[0]
     assert similar[1] > similar[2]
@@ -60,7 +62,8 @@ def test_rows_are_unit_vectors_in_order(minilm):
 def test_each_text_is_embedded_once_in_batches_of_similar_length():
     model, done = Model(), []
     embedder = Embedder("fake", "0" * 64, model)
-    assert (embedder.dimension, embedder.encode([]).shape) == (2, (0, 2))
+    assert embedder.dimension == 2
+    assert embedder.encode([]).shape == (0, 2)
     model.batches.clear()
     texts = [str(number) * (1 + number % 3) for number in range(20)] * 2
     rows = embedder.encode(texts, on_done=done.append)
@@ -129,13 +132,13 @@ def test_static_embeddings(tmp_path):
     ],
 )
 def test_unknown_embedder(spec, message):
-    with pytest.raises(UnknownModelError, match=message):
+    with refuses(message, UnknownModelError):
         open_embedder(spec)
 
 
 def test_hub_that_does_not_answer(tmp_path, monkeypatch):
     monkeypatch.setenv("GROUNDSET_HOME", str(tmp_path))
-    with pytest.raises(UnreachableModelError, match="someone/some-embedder cannot be downloaded"):
+    with refuses("someone/some-embedder cannot be downloaded", UnreachableModelError):
         open_embedder("hf/someone/some-embedder", notify=lambda line: None)
 
 
@@ -155,11 +158,8 @@ def test_custom_code_in_modules_is_not_run(tmp_path, monkeypatch, module):
         json.dumps([{"idx": 0, "name": "0", "path": "", "type": module}])
     )
     (folder / "config.json").write_text(json.dumps({"model_type": "bert"}))
-    with pytest.raises(
-        UnknownModelError, match=f"cannot be loaded.*{module}.* executes third-party code"
-    ) as caught:
+    with refuses(f"cannot be loaded.*{module}.* executes third-party code", UnknownModelError):
         open_embedder(str(folder))
-    assert "\n" not in str(caught.value)
     assert not (tmp_path / "ran").exists()
 
 
@@ -167,9 +167,8 @@ def test_custom_code_in_the_configuration_is_not_run(tmp_path):
     (tmp_path / "evil.py").write_text(CODE.format(ran=str(tmp_path / "ran")))
     names = {"AutoConfig": "evil.Module", "AutoModel": "evil.Module"}
     (tmp_path / "config.json").write_text(json.dumps({"model_type": "evil", "auto_map": names}))
-    with pytest.raises(UnknownModelError, match="cannot be loaded") as caught:
+    with refuses("cannot be loaded", UnknownModelError):
         open_embedder(str(tmp_path))
-    assert "\n" not in str(caught.value)
     assert not (tmp_path / "ran").exists()
 
 
@@ -198,7 +197,7 @@ def bert(folder):
 def test_damaged_files_are_refused(tmp_path, name, content):
     bert(tmp_path)
     (tmp_path / name).write_bytes(content)
-    with pytest.raises(UnknownModelError, match="cannot be loaded") as caught:
+    with refuses("cannot be loaded", UnknownModelError) as caught:
         open_embedder(str(tmp_path))
     assert caught.value.exit_code == 2
 
@@ -210,9 +209,7 @@ def test_pickle_is_not_loaded_and_the_error_does_not_explain_how_to(tmp_path, ca
 
     bert(tmp_path)
     (tmp_path / "pytorch_model.bin").write_bytes(pickle.dumps(Evil()))
-    with pytest.raises(
-        UnknownModelError, match=r"pytorch_model\.bin: damaged weights, or a pickle"
-    ) as caught:
+    with refuses(r"pytorch_model\.bin: damaged weights, or a pickle", UnknownModelError) as caught:
         open_embedder(str(tmp_path))
     assert "weights_only" not in str(caught.value) + "".join(capfd.readouterr())
     assert not (tmp_path / "ran").exists()

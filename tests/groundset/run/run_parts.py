@@ -4,8 +4,10 @@ import json
 from collections.abc import Sequence
 
 import numpy as np
+from evaluation_sets import chunk
+from evaluation_sets import sample as sample_of
 
-from groundset.programs.types import Chunk, Document, Reject, Retrieval, Sample, StepRecord
+from groundset.programs.types import Chunk, Document, Reject, Sample, StepRecord
 from groundset.run.engine import Gate, Made
 from groundset.run.plan import Task
 from groundset.run.store import Result
@@ -13,37 +15,21 @@ from groundset.run.store import Result
 TEXT = "The weir of Ebbing was built in 1820. The mill beside it grinds oats."
 DOCUMENT = Document(doc_id="d1", path="weir.md", title="The weir", text=TEXT)
 CHUNKS = tuple(
-    Chunk(
-        chunk_id=f"c{n}",
-        doc_id="d1",
-        path="weir.md",
-        title="The weir",
-        start=start,
-        end=end,
-        text=TEXT[start:end],
-    )
+    chunk(f"c{n}", TEXT[start:end], doc_id="d1", path="weir.md", start=start, end=end)
     for n, (start, end) in enumerate([(0, 37), (38, 69)])
 )
 
 
 def sample(number: int, evolution: str = "simple", chunks: Sequence[Chunk] = CHUNKS[:1]) -> Sample:
     """An accepted question."""
-    return Sample(
-        id=f"s{number:03}",
+    steps = StepRecord(step="ask", output={"question": "?"}), StepRecord(step="judge")
+    return sample_of(
+        f"s{number:03}",
+        *chunks,
         question=f"When was weir {number} built?",
         answer=f"in {1800 + number}",
         evolution=evolution,
-        language="en",
-        contexts=tuple(chunks),
-        retrieval_gt=tuple((chunk.chunk_id,) for chunk in chunks),
-        retrieval=Retrieval(
-            rank=1, retrieved_id=chunks[0].chunk_id, retrieved_content="x", score=1
-        ),
-        probability=0.9,
-        trail=(
-            StepRecord(step="ask", output={"question": "?"}),
-            StepRecord(step="judge", probability=0.9),
-        ),
+        trail=steps,
         metadata={"kind": "fact"},
     )
 

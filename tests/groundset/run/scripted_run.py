@@ -11,45 +11,18 @@ from scripted import ScriptedEngine
 
 from groundset.models.journal import Engine
 from groundset.models.open import Model
+from groundset.programs.heads import HEAD_STEPS
 from groundset.run.generate import make_run
 from groundset.run.options import GenerateOptions
 from groundset.run.run import Run
 
 _BUILT = re.compile(r"The mill of (\w+) was built in (\d+)")
-PLACES = (
-    *(
-        "Arden",
-        "Birk",
-        "Calder",
-        "Dunmore",
-        "Ebbing",
-        "Farley",
-        "Gower",
-        "Hexham",
-        "Irwell",
-        "Jarrow",
-        "Kelso",
-    ),
-    *("Lorton", "Malton", "Norham", "Otley", "Penrith", "Quorn", "Ripon", "Selby", "Tarn"),
+PLACES = re.findall(
+    r"\w+",
+    "Arden Birk Calder Dunmore Ebbing Farley Gower Hexham Irwell Jarrow Kelso Lorton Malton Norham"
+    " Otley Penrith Quorn Ripon Selby Tarn",
 )
-
-
-_OWN = [
-    "field",
-    "ford",
-    "gate",
-    "hill",
-    "lane",
-    "lea",
-    "mere",
-    "moor",
-    "port",
-    "stead",
-    "ton",
-    "vale",
-    "wick",
-    "worth",
-]
+_OWN = re.findall(r"\w+", "field ford gate hill lane lea mere moor port stead ton vale wick worth")
 
 
 def sections(place: str) -> str:
@@ -157,36 +130,28 @@ class Opened:
     def __init__(self, monkeypatch: pytest.MonkeyPatch, encoder: Any, data: Path) -> None:
         self.script, self.critic = Script(ANSWERS), Script(ANSWERS)
         self.encoder = encoder
+        self.out, self.chunks = data.parent / "run", write_chunks(data.parent / "mills.jsonl")
         (data / "compiled" / "head").mkdir(parents=True)
         head = {"weights": {}, "bias": 2.0}
-        heads = {
-            "chunk": ("fit", "content", "self_contained"),
-            "judge": ("fit", "independent", "clear", "answerable"),
-        }
-        for step, outputs in heads.items():
-            state = {
-                "step": step,
-                "embedder": encoder.sha256,
-                "threshold": 0.5,
-                "heads": dict.fromkeys(outputs, head),
-            }
+        for step in ("chunk", "judge"):
+            state = {"step": step, "embedder": encoder.sha256, "threshold": 0.5}
+            state["heads"] = dict.fromkeys(HEAD_STEPS[step].outputs, head)
             (data / "compiled" / "head" / f"{step}.json").write_text(json.dumps(state))
         monkeypatch.setattr("groundset.run.compiled.data_path", data.joinpath)
         monkeypatch.setattr("groundset.run.generate.open_model", self._open_model)
         monkeypatch.setattr("groundset.run.generate.open_embedder", lambda spec, notify: encoder)
 
     def _open_model(self, spec: str, *, journal: Any, **options: Any) -> Model:
-        if spec == "changed":
-            return Model(Engine(spec, self.script, journal), "local/b", "scripted", "cd" * 32)
-        if spec == "critic":
-            return Model(Engine(spec, self.critic, journal), "local/c", "critic", "ef" * 32)
-        return Model(Engine(spec, self.script, journal), "local/a", "scripted", SHA256)
+        script = self.critic if spec == "critic" else self.script
+        name = spec if spec == "critic" else "scripted"
+        sha256 = SHA256 if spec != "changed" else "cd" * 32
+        return Model(Engine(spec, script, journal), "local/a", name, sha256)
 
     def options(self, **options: Any) -> GenerateOptions:
-        """Return options of a small run."""
-        return GenerateOptions.parse(
-            {"size": 6, "quiet": True, "track": False, "chunk_size": 500, **options}
-        )
+        """Return options of a small run on the chunks, if no documents are given."""
+        given = {"size": 6, "quiet": True, "track": False, "chunk_size": 500, "out": self.out}
+        source = {} if "documents" in options else {"chunks": self.chunks}
+        return GenerateOptions.parse({**given, **source, **options})
 
     def run(self, **options: Any) -> Run:
         """Make a run."""
@@ -199,9 +164,3 @@ def opened(
 ) -> Opened:
     """The models of a run."""
     return Opened(monkeypatch, word_encoder(), tmp_path / "data")
-
-
-@pytest.fixture
-def chunks(tmp_path: Path) -> Path:
-    """Twenty chunks about mills, in four documents."""
-    return write_chunks(tmp_path / "mills.jsonl")

@@ -1,15 +1,13 @@
 """Runs on the user's own questions."""
 
-from pathlib import Path
 from types import SimpleNamespace
-from typing import Any
 
 import numpy as np
 import pytest
-from scripted_run import Opened
+from refusal import refuses
 
 from groundset.models.server import UnansweredError
-from groundset.programs.errors import InputError, RunError
+from groundset.programs.errors import RunError
 from groundset.run.given import grouped, read_questions
 
 _PLACES = ("Gower", "GOWER", "Nowhere", "Calder", "Arden")
@@ -39,41 +37,36 @@ def test_questions_that_differ_in_vowel_signs_are_no_duplicates() -> None:
     assert grouped({"Fähre?": 1, "Fa\u0308hre": 2}, encoder) == {"Fähre?": 3}
 
 
-def test_questions_get_answers_and_a_stopped_run_goes_on(
-    opened: Opened, chunks: Path, tmp_path: Path
-) -> None:
+def test_questions_get_answers_and_a_stopped_run_goes_on(opened, tmp_path):
     opened.script.answers["judge"] = judge
-    file, out = tmp_path / "questions.txt", tmp_path / "run"
+    file = tmp_path / "questions.txt"
     file.write_text("\n".join((GOWER, "hello", AGAIN, NOWHERE, CALDER, ARDEN, "hello!")) + "\n\n")
-    given: dict[str, Any] = {"chunks": chunks, "questions": file}
-    whole = opened.run(**given, out=tmp_path / "whole", size=None)
-    assert (whole.status, whole.record["configuration"]["recipe"]) == ("complete", "given")
+    whole = opened.run(questions=file, out=tmp_path / "whole", size=None)
+    assert whole.status == "complete"
+    assert whole.record["configuration"]["recipe"] == "given"
     assert [(each.question, each.metadata["weight"]) for each in whole] == [
         (GOWER, 2),
         (NOWHERE, 1),
         (ARDEN, 1),
     ]
     first, nowhere, _ = whole
-    assert (first.retrieval_gt, first.answer) == (((first.contexts[0].chunk_id,),), "1742")
-    assert (nowhere.evolution, nowhere.retrieval_gt, len(nowhere.contexts)) == (
-        "unanswerable",
-        (),
-        5,
-    )
+    assert first.retrieval_gt == ((first.contexts[0].chunk_id,),)
+    assert first.answer == "1742"
+    assert nowhere.evolution == "unanswerable"
+    assert nowhere.retrieval_gt == ()
+    assert len(nowhere.contexts) == 5
     told = [(reject.step, reject.question, bool(reject.chunk_id)) for reject in whole.rejects]
     assert told == [("question", "hello", False), ("judge", CALDER, True)]
-    assert len(opened.run(**given, out=out, size=1)) == 1
-    assert opened.run(**given, out=out, size=None, budget_calls=8).status == "budget"
-    assert opened.run(**given, out=out, size=None).samples == whole.samples
+    assert len(opened.run(questions=file, size=1)) == 1
+    assert opened.run(questions=file, size=None, budget_calls=8).status == "budget"
+    assert opened.run(questions=file, size=None).samples == whole.samples
     file.write_text(ARDEN)
-    with pytest.raises(RunError, match="was made of other --questions"):
-        opened.run(**given, out=out, size=None)
+    with refuses("was made of other --questions", RunError):
+        opened.run(questions=file, size=None)
 
 
-def test_a_question_that_is_never_answered_is_refused_and_the_others_are_made(
-    opened: Opened, chunks: Path, tmp_path: Path
-) -> None:
-    def filtered(prompt: str) -> str:
+def test_a_question_that_is_never_answered_is_refused_and_the_others_are_made(opened, tmp_path):
+    def filtered(prompt):
         if "Nowhere" in prompt.rpartition("Question:")[2]:
             raise UnansweredError("HOST did not answer this prompt")
         return judge(prompt)
@@ -81,10 +74,11 @@ def test_a_question_that_is_never_answered_is_refused_and_the_others_are_made(
     opened.script.answers["judge"] = filtered
     file = tmp_path / "questions.txt"
     file.write_text("\n".join((GOWER, NOWHERE, ARDEN)))
-    run = opened.run(chunks=chunks, questions=file, out=tmp_path / "run", size=None)
+    run = opened.run(questions=file, size=None)
     assert [each.question for each in run] == [GOWER, ARDEN]
     (reject,) = run.rejects
-    assert (reject.step, reject.question) == ("failure", NOWHERE)
+    assert reject.step == "failure"
+    assert reject.question == NOWHERE
     assert reject.reason.endswith("HOST did not answer this prompt")
 
 
@@ -101,10 +95,10 @@ def test_a_question_that_is_never_answered_is_refused_and_the_others_are_made(
         ("q.txt", "\n\n", "give 1 to 10,000 different questions, not 0"),
     ],
 )
-def test_files_of_questions(tmp_path: Path, name: str, text: str, found: Any) -> None:
+def test_files_of_questions(tmp_path, name, text, found):
     (tmp_path / name).write_text(text)
     if isinstance(found, dict):
         assert read_questions(tmp_path / name) == found
         return
-    with pytest.raises(InputError, match=found):
+    with refuses(found):
         read_questions(tmp_path / name)

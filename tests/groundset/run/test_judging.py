@@ -10,11 +10,12 @@ from typing import Any
 import pytest
 from labelled import write
 from model_server import serving, wrote
+from refusal import refuses
 from scripted import ScriptedEngine, scripted_lm
 
 import groundset
 from groundset.models import open as opening
-from groundset.programs.errors import InputError, ModelError
+from groundset.programs.errors import ModelError
 from groundset.run.judging import JudgeOptions, judge
 
 ROWS = [
@@ -44,14 +45,14 @@ Scripted = Callable[[dict[str, Any]], ScriptedEngine]
 
 
 @pytest.fixture
-def scripted(monkeypatch: pytest.MonkeyPatch) -> Scripted:
+def scripted(monkeypatch) -> Scripted:
     """Open a model that answers from a script."""
 
     def script(answers: dict[str, Any]) -> ScriptedEngine:
         lm, engine = scripted_lm(answers)
 
         @contextmanager
-        def open_model(spec: str, **options: Any) -> Iterator[Any]:
+        def open_model(spec: str, **options) -> Iterator[Any]:
             yield SimpleNamespace(lm=lm, name=spec)
 
         monkeypatch.setattr(opening, "open_model", open_model)
@@ -60,14 +61,12 @@ def scripted(monkeypatch: pytest.MonkeyPatch) -> Scripted:
     return script
 
 
-def run_command(kind: str, file: Path, out: Path, **options: Any) -> list[dict[str, Any]]:
+def run_command(kind: str, file: Path, out: Path, **options) -> list[dict[str, Any]]:
     judge(JudgeOptions.parse({"kind": kind, "file": file, "out": out, "quiet": True, **options}))
-    return [json.loads(line) for line in out.read_text(encoding="utf-8").split("\n") if line]
+    return [json.loads(line) for line in out.read_text("utf-8").split("\n") if line]
 
 
-def test_a_language_model_judges_the_rows_of_a_file(
-    scripted: Scripted, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_language_model_judges_the_rows_of_a_file(scripted, tmp_path, capsys):
     engine = scripted(
         {"judge": lambda prompt: GOOD if "ferry" in prompt.rpartition("Passage:")[2] else BAD}
     )
@@ -82,7 +81,8 @@ def test_a_language_model_judges_the_rows_of_a_file(
         "reason": "it is fine",
         "criteria": {"independent": True, "clear": True, "answerable": True},
     }
-    assert (second["verdict"], second["probability"]) == ("bad", 0.2)
+    assert second["verdict"] == "bad"
+    assert second["probability"] == 0.2
     assert second["reason"] == "not independent: it points at a text"
     assert list(second) == [*ROWS[1], "probability", "verdict", "reason", "criteria"]
     prompts = [
@@ -95,20 +95,21 @@ def test_a_language_model_judges_the_rows_of_a_file(
 
 
 @pytest.mark.parametrize("written", ["I am sorry, I cannot.", ""])
-def test_what_cannot_be_read_is_no_verdict(scripted: Scripted, written: str) -> None:
+def test_what_cannot_be_read_is_no_verdict(scripted, written):
     scripted({"judge": written})
     (row,) = groundset.judge("questions", ROWS[:1], critic_lm="any/tiny", quiet=True)
-    assert (row["verdict"], row["probability"]) == (None, None)
+    assert row["verdict"] is None
+    assert row["probability"] is None
     assert "cannot be read" in row["reason"]
 
 
-def test_an_error_loses_no_finished_call(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_error_loses_no_finished_call(tmp_path, monkeypatch):
     monkeypatch.setenv("GROUNDSET_HOME", str(tmp_path / "cache"))
     rows = [
         {"question": f"When does ferry {n} leave Tollvik?", "passage": "At nine."} for n in range(4)
     ]
     file = write(tmp_path / "in.jsonl", rows)
-    with pytest.raises(InputError, match="does not answer"):
+    with refuses("does not answer"):
         run_command(
             "questions", file, tmp_path / "out", critic_lm="openai/none@http://127.0.0.1:9/v1"
         )
@@ -120,24 +121,23 @@ def test_an_error_loses_no_finished_call(tmp_path: Path, monkeypatch: pytest.Mon
             (tmp_path / "out", "needs an API key", 3),
             (Path("/dev/full"), "No space left", 5),
         ):
-            with pytest.raises(InputError, match=message):
+            with refuses(message):
                 run_command("questions", file, out, critic_lm=server.spec)
             assert len(server.bodies) == asked
             server.answer = lambda body: GOOD
         judged = run_command("questions", file, tmp_path / "out", critic_lm=server.spec)
-        assert ([row["verdict"] for row in judged], len(server.bodies)) == (["good"] * 4, 5)
+        assert [row["verdict"] for row in judged] == ["good"] * 4
+        assert len(server.bodies) == 5
     assert list((tmp_path / "cache" / "judged").iterdir()) == []
 
 
-def test_rows_that_a_server_never_answers_have_no_verdict(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_rows_that_a_server_never_answers_have_no_verdict(tmp_path, monkeypatch):
     monkeypatch.setenv("GROUNDSET_HOME", str(tmp_path / "cache"))
     asked = [f"When does ferry {n} leave?" for n in range(13)]
     rows = [{"question": question, "passage": "At nine."} for question in asked]
-    last: list[Any] = [(401, {"error": {"message": "no"}}), GOOD]
+    last = [(401, {"error": {"message": "no"}}), GOOD]
 
-    def answer(body: dict[str, Any]) -> Any:
+    def answer(body):
         text = body["messages"][-1]["content"]
         if asked[-1] in text:
             return last.pop(0)
@@ -145,19 +145,19 @@ def test_rows_that_a_server_never_answers_have_no_verdict(
 
     with serving(answer) as server:
         options = {"critic_lm": server.spec, "quiet": True}
-        with pytest.raises(InputError, match="needs an API key"):
+        with refuses("needs an API key"):
             groundset.judge("questions", rows, **options)
         # Asked again, only what was not answered reaches the server: six rows, and the last one.
         judged = groundset.judge("questions", rows, **options)
         assert [row["verdict"] for row in judged] == [*[None, "good"] * 6, "good"]
         assert "did not answer this prompt" in judged[0]["reason"]
-        with pytest.raises(ModelError, match="5 requests in a row failed") as caught:
+        with refuses("5 requests in a row failed", ModelError) as caught:
             groundset.judge("questions", rows[:-1:2], **options)
         assert caught.value.exit_code == 1
 
 
 @pytest.mark.model
-def test_heads_judge_chunks_and_questions(tmp_path: Path) -> None:
+def test_heads_judge_chunks_and_questions(tmp_path):
     (row,) = groundset.judge(
         "questions", [{**ROWS[0], "question": "What does it say about it?"}], quiet=True
     )
@@ -188,12 +188,6 @@ def test_heads_judge_chunks_and_questions(tmp_path: Path) -> None:
             r"rows\[1\]: `text` is missing, empty or not a text",
         ),
         ("questions", [{"question": "a?"}], {}, r"rows\[0\]: `passage` is missing"),
-        (
-            "questions",
-            [{"question": "a?", "contexts": [{"text": 3}]}],
-            {},
-            r"rows\[0\]: `passage` is missing",
-        ),
         ("questions", [{"question": " ", "passage": "b"}], {}, r"rows\[0\]: `question` is missing"),
         (
             "questions",
@@ -203,14 +197,12 @@ def test_heads_judge_chunks_and_questions(tmp_path: Path) -> None:
         ),
     ],
 )
-def test_wrong_rows_and_options(
-    kind: Any, rows: Any, options: dict[str, Any], message: str
-) -> None:
-    with pytest.raises(InputError, match=message):
+def test_wrong_rows_and_options(kind, rows, options, message):
+    with refuses(message):
         groundset.judge(kind, rows, **options)
 
 
-def test_wrong_files(tmp_path: Path) -> None:
+def test_wrong_files(tmp_path):
     empty, file = write(tmp_path / "empty.jsonl", []), write(tmp_path / "in.jsonl", [{"text": ""}])
     for given, out, message in (
         (tmp_path / "none", tmp_path / "out", "none: No such file"),
@@ -219,7 +211,7 @@ def test_wrong_files(tmp_path: Path) -> None:
         (file, tmp_path, "it is a folder"),
         (file, tmp_path / "out", r"in\.jsonl, line 1: `text` is missing"),
     ):
-        with pytest.raises(InputError, match=message):
+        with refuses(message):
             run_command("chunks", given, out)
     assert not (tmp_path / "out").exists()
     assert groundset.judge("chunks", []) == []

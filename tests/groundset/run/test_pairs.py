@@ -3,8 +3,9 @@
 from collections.abc import Callable, Sequence
 
 import pytest
+from evaluation_sets import chunk
 
-from groundset.programs.types import Chunk, Hit
+from groundset.programs.types import Hit
 from groundset.run.plan import Pairs
 
 FILLER = (
@@ -52,16 +53,7 @@ HEADINGS = {"a": ("Owners",), "e": ("Owners of old",)}
 @pytest.fixture
 def pairs() -> Callable[..., Pairs]:
     chunks = {
-        name: Chunk(
-            chunk_id=name,
-            doc_id=DOCUMENTS[name],
-            path=f"{DOCUMENTS[name]}.md",
-            title="",
-            headings=HEADINGS.get(name, ()),
-            start=0,
-            end=1,
-            text=text,
-        )
+        name: chunk(name, text, doc_id=DOCUMENTS[name], headings=HEADINGS.get(name, ()))
         for name, text in TEXTS.items()
     }
 
@@ -79,25 +71,25 @@ def partners(pairs: Pairs, chunk_id: str) -> list[Sequence[str]]:
     return list(pairs.partners(chunk_id))
 
 
-def test_a_rare_name_comes_first_then_like_headings(pairs: Callable[..., Pairs]) -> None:
+def test_a_rare_name_comes_first_then_like_headings(pairs):
     found = [group[0] for group in partners(pairs(), "a")]
     assert found[:2] == ["d", "e"]
     assert found[2:] == ["c"]  # neither its neighbour, nor its copy, nor a title page
 
 
-def test_chunks_may_have_to_be_from_other_documents(pairs: Callable[..., Pairs]) -> None:
+def test_chunks_may_have_to_be_from_other_documents(pairs):
     assert {group[0] for group in partners(pairs(across_documents=True), "a")} == {"d", "e"}
 
 
-def test_unusable_chunks_are_left_out(pairs: Callable[..., Pairs]) -> None:
+def test_unusable_chunks_are_left_out(pairs):
     assert partners(pairs(is_usable=lambda chunk: chunk.chunk_id == "c"), "a") == [("c",)]
 
 
-def test_larger_groups_have_no_neighbours_either(pairs: Callable[..., Pairs]) -> None:
+def test_larger_groups_have_no_neighbours_either(pairs):
     groups = partners(pairs(sizes=(3, 3)), "a")
     assert groups
     assert all(len(group) == 2 and set(group) != {"d", "e"} for group in groups)
 
 
-def test_a_title_page_has_no_partners(pairs: Callable[..., Pairs]) -> None:
+def test_a_title_page_has_no_partners(pairs):
     assert partners(pairs(), "title") == []

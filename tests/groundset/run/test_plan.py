@@ -2,11 +2,12 @@
 
 import random
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 
 import pytest
+from evaluation_sets import chunk, sample
 
-from groundset.programs.types import Chunk, Reject, Retrieval, Sample
+from groundset.programs.types import Reject
 from groundset.run.plan import Plan, Task, quotas
 from groundset.run.store import Attempt, Result
 
@@ -25,23 +26,11 @@ def finished(
         )
         result = Result(rejects=(reject,), exhausted=exhausted)
         return Attempt(task.number, task.chunks, task.wanted, "refused", result)
-    contexts = tuple(
-        Chunk(chunk_id=c, doc_id="d", path="d", title="", start=0, end=1, text="x")
-        for c in task.chunks
-    )
-    found = Retrieval(rank=1, retrieved_id="c0", retrieved_content="x", score=1)
-    given = {
-        "language": "en",
-        "contexts": contexts,
-        "retrieval_gt": ((task.chunks[0],),),
-        "retrieval": found,
-    }
-    given["metadata"] = {"kind": task.kinds[0]} if task.kinds else {}
-    sample = Sample(
-        id=f"s{task.number}", question=f"q {task.number}?", answer="a", evolution=evolution, **given
-    )
+    metadata = {"kind": task.kinds[0]} if task.kinds else {}
+    about = {"question": f"q {task.number}?", "evolution": evolution, "metadata": metadata}
+    good = sample(f"s{task.number}", *map(chunk, task.chunks), **about)
     state = plan.state_of(evolution, beyond=task.beyond)
-    return Attempt(task.number, task.chunks, task.wanted, state, Result(sample=sample))
+    return Attempt(task.number, task.chunks, task.wanted, state, Result(sample=good))
 
 
 def run(plan: Plan, answer: Callable[[Task], str | None], most: int = 500) -> list[Attempt]:
@@ -53,9 +42,10 @@ def run(plan: Plan, answer: Callable[[Task], str | None], most: int = 500) -> li
     return attempts
 
 
-def test_a_mix_is_made_in_its_shares_by_asking_for_what_is_missing() -> None:
+@pytest.mark.parametrize("taken", [0, -1])  # the writer may take another wanted form
+def test_a_mix_is_made_in_its_shares_by_asking_for_what_is_missing(taken):
     plan = Plan(PASSAGES, size=8, mix=MIX, rounds=3)
-    attempts = run(plan, lambda task: task.wanted[0])
+    attempts = run(plan, lambda task: task.wanted[taken])
     assert plan.accepted == {"simple": 4, "reasoning": 2, "conditional": 2}
     assert len(attempts) == 8
     assert (
@@ -63,13 +53,7 @@ def test_a_mix_is_made_in_its_shares_by_asking_for_what_is_missing() -> None:
     )  # a chunk is asked again only after all others
 
 
-def test_the_writer_may_take_another_wanted_form() -> None:
-    plan = Plan(PASSAGES, size=8, mix=MIX, rounds=3)
-    run(plan, lambda task: task.wanted[-1])
-    assert plan.accepted == {"simple": 4, "reasoning": 2, "conditional": 2}
-
-
-def test_what_documents_do_not_yield_is_made_simple_in_later_rounds() -> None:
+def test_what_documents_do_not_yield_is_made_simple_in_later_rounds():
     plan = Plan(PASSAGES, size=8, mix=MIX, rounds=3)
     attempts = run(plan, lambda task: "simple" if "simple" in task.wanted else None)
     assert plan.accepted == {"simple": 8}
@@ -78,56 +62,54 @@ def test_what_documents_do_not_yield_is_made_simple_in_later_rounds() -> None:
     )
 
 
-def test_a_form_that_is_hardly_ever_made_is_given_up_for_simple() -> None:
+def test_a_form_that_is_hardly_ever_made_is_given_up_for_simple():
     many, mix = {f"c{n}": "text" for n in range(60)}, {"simple": 3, "multi_context": 1}
     plan = Plan(many, size=8, mix=mix, partners=lambda chunk: [[f"c{int(chunk[1:]) ^ 1}"]])
     attempts = run(plan, lambda task: "simple" if "simple" in task.wanted else None)
     assert Counter(attempt.wanted[0] for attempt in attempts) == {"simple": 8, "multi_context": 8}
 
 
-def test_a_mix_without_simple_is_never_made_of_something_else() -> None:
+def test_a_mix_without_simple_is_never_made_of_something_else():
     plan = Plan(PASSAGES, size=4, mix={"reasoning": 1, "conditional": 1}, rounds=3)
     run(plan, lambda task: "reasoning" if "reasoning" in task.wanted else None)
     assert plan.accepted == {"reasoning": 2}
     assert plan.missing == 2
 
 
-def test_forms_that_a_passage_cannot_carry_are_not_wanted() -> None:
+def test_forms_that_a_passage_cannot_carry_are_not_wanted():
     plan = Plan({"c0": "Mills grind."}, size=3, mix={"conditional": 1, "table": 1})
     assert plan.next() is None
 
 
-def test_a_form_of_its_own_is_wanted_alone() -> None:
+def test_a_form_of_its_own_is_wanted_alone():
     plan = Plan(PASSAGES, size=4, mix={"simple": 1, "terse": 1, "unanswerable": 1}, rounds=2)
     wanted = {attempt.wanted for attempt in run(plan, lambda task: task.wanted[0])}
     assert wanted == {("simple",), ("terse",), ("unanswerable",)}
 
 
-def test_no_more_is_in_flight_than_is_missing_at_the_yield_so_far() -> None:
+def test_no_more_is_in_flight_than_is_missing_at_the_yield_so_far():
     plan = Plan(PASSAGES, size=3, mix={"simple": 1}, rounds=6)
     first = [plan.next() for _ in range(6)]
     assert all(first)  # nothing is known: half are expected to be good
     assert plan.next() is None
     for task in first[:4]:
-        assert task is not None
         plan.record(finished(task, None, plan))
     assert plan.next() is not None  # few are good, so more are begun
 
 
-def test_a_chunk_in_flight_is_not_asked_again() -> None:
+def test_a_chunk_in_flight_is_not_asked_again():
     plan = Plan({"c0": "x", "c1": "x"}, size=9, mix={"simple": 1}, rounds=3)
     first, second = plan.next(), plan.next()
-    assert first is not None
-    assert second is not None
     assert first.chunks != second.chunks
     assert plan.next() is None
     plan.record(finished(first, "simple", plan))
     again = plan.next()
-    assert again is not None
-    assert (again.chunks, again.turn, again.asked) == (first.chunks, 1, ("q 1?",))
+    assert again.chunks == first.chunks
+    assert again.turn == 1
+    assert again.asked == ("q 1?",)
 
 
-def test_an_exhausted_chunk_is_not_asked_again_but_with_others() -> None:
+def test_an_exhausted_chunk_is_not_asked_again_but_with_others():
     pairs = {"c0": [("c1",)], "c1": []}
     plan = Plan(
         {"c0": "x", "c1": "x"},
@@ -143,7 +125,7 @@ def test_an_exhausted_chunk_is_not_asked_again_but_with_others() -> None:
     assert [task.chunks for task in attempts] == [("c0",), ("c1",), ("c0", "c1")]
 
 
-def test_a_refused_chunk_is_not_used_at_all() -> None:
+def test_a_refused_chunk_is_not_used_at_all():
     plan = Plan(
         {"c0": "x"},
         size=2,
@@ -152,12 +134,11 @@ def test_a_refused_chunk_is_not_used_at_all() -> None:
         partners=lambda _: [("c9",)],
     )
     task = plan.next()
-    assert task is not None
     plan.record(finished(task, None, plan, exhausted=True, step="chunk"))
     assert plan.next() is None
 
 
-def test_pairs_are_asked_about_once() -> None:
+def test_pairs_are_asked_about_once():
     partners = {"c0": [("c1",), ("c2",)], "c1": [("c0",)], "c2": []}
     plan = Plan(
         dict.fromkeys(partners, "x"),
@@ -170,12 +151,11 @@ def test_pairs_are_asked_about_once() -> None:
     assert made == [("c0", "c1"), ("c0", "c2")]
 
 
-def test_surplus_is_used_when_the_run_grows() -> None:
+def test_surplus_is_used_when_the_run_grows():
     plan = Plan(PASSAGES, size=1, mix={"simple": 1}, rounds=2)
     tasks = [plan.next(), plan.next()]
     attempts = []
     for task in tasks:
-        assert task is not None
         attempts.append(finished(task, "simple", plan))
         plan.record(attempts[-1])
     assert [attempt.state for attempt in attempts] == ["accepted", "surplus"]
@@ -187,7 +167,7 @@ def test_surplus_is_used_when_the_run_grows() -> None:
     assert grown.accepted == {"simple": 2}
 
 
-def test_kinds_are_wanted_by_weight() -> None:
+def test_kinds_are_wanted_by_weight():
     plan = Plan(
         PASSAGES, size=9, mix={"simple": 1}, kinds={"fact": 2, "why": 1, "list": 0}, rounds=1
     )
@@ -198,34 +178,12 @@ def test_kinds_are_wanted_by_weight() -> None:
     assert kinds == {"fact": 6, "why": 3}
 
 
-def test_once_means_one_good_question_of_a_chunk() -> None:
+def test_once_means_one_good_question_of_a_chunk():
     plan = Plan(PASSAGES, size=50, mix={"simple": 1}, rounds=3, once=True)
     chance = random.Random(0)
     attempts = run(plan, lambda task: "simple" if task.is_last or chance.random() < 0.5 else None)
     assert plan.accepted == {"simple": len(PASSAGES)}
     assert max(Counter(attempt.chunks[0] for attempt in attempts).values()) == 3
-
-
-@pytest.mark.parametrize("seed", range(4))
-def test_a_plan_goes_on_where_another_one_was_killed(seed: int) -> None:
-    def answer(task: Task) -> str | None:
-        good = random.Random(f"{seed} {task.chunks} {task.turn}").random() < 0.5
-        return random.Random(task.seed).choice(task.wanted) if good else None
-
-    def new() -> Plan:
-        partners = {c: [(other,) for other in PASSAGES if other != c][:2] for c in PASSAGES}
-        mix = {**MIX, "multi_context": 0.3, "terse": 0.2}
-        return Plan(PASSAGES, size=20, mix=mix, seed=seed, rounds=4, partners=partners.__getitem__)
-
-    whole = run(new(), answer)
-    for cut in range(0, len(whole), 5):
-        plan = new()
-        for attempt in whole[:cut]:
-            plan.record(attempt)
-        rest = run(plan, answer)
-        assert [(each.number, each.chunks, each.wanted, each.state) for each in whole[cut:]] == [
-            (each.number, each.chunks, each.wanted, each.state) for each in rest
-        ]
 
 
 @pytest.mark.parametrize(
@@ -237,8 +195,6 @@ def test_a_plan_goes_on_where_another_one_was_killed(seed: int) -> None:
         (2, (0, 1), (0, 2)),
     ],
 )
-def test_quotas_have_the_largest_remainders(
-    size: int, weights: Sequence[float], shares: Sequence[int]
-) -> None:
+def test_quotas_have_the_largest_remainders(size, weights, shares):
     mix = {str(n): weight for n, weight in enumerate(weights)}
     assert tuple(quotas(size, mix).values()) == shares

@@ -1,7 +1,6 @@
 """A whole run with the smallest model: interrupted, continued, and the same as one that was not."""
 
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -30,8 +29,8 @@ def write_document(folder: Path) -> Path:
 
 @pytest.mark.timeout(600)
 @pytest.mark.usefixtures("smollm2")
-def test_an_interrupted_run_becomes_the_same_as_one_that_was_not(tmp_path: Path) -> None:
-    given: dict[str, Any] = {
+def test_an_interrupted_run_becomes_the_same_as_one_that_was_not(tmp_path):
+    given = {
         "documents": (write_document(tmp_path / "docs"),),
         "lm": "smollm2-135m",
         "size": 1,
@@ -52,9 +51,7 @@ def test_an_interrupted_run_becomes_the_same_as_one_that_was_not(tmp_path: Path)
         assert (tmp_path / "parts" / name).read_bytes() == (tmp_path / "whole" / name).read_bytes()
 
 
-def test_questions_of_a_table_have_the_language_of_their_column(
-    smollm2: Path, tmp_path: Path
-) -> None:
+def test_questions_of_a_table_have_the_language_of_their_column(smollm2, tmp_path):
     asked = [
         "Who mends a tap of the Orrin 5 that leaks?",
         "Qui répare un robinet de la pompe Orrin 5 qui fuit ?",
@@ -64,13 +61,7 @@ def test_questions_of_a_table_have_the_language_of_their_column(
         "Le vendeur de la ville le répare en deux jours.",
     ]
     (tmp_path / "taps.csv").write_text("q_en,q_fr,a_en,a_fr\n" + ",".join(asked + told))
-    given: dict[str, Any] = {
-        "lm": "smollm2-135m",
-        "size": 2,
-        "max_rank": 0,
-        "track": False,
-        "quiet": True,
-    }
+    given = {"lm": "smollm2-135m", "size": 2, "max_rank": 0, "track": False, "quiet": True}
     made = make_run(GenerateOptions(documents=(tmp_path,), out=tmp_path / "out", **given))
     assert [(each.language, each.question) for each in made] == list(
         zip(("en", "fr"), asked, strict=True)

@@ -1,19 +1,18 @@
 """What is shown of a run."""
 
 import json
-from pathlib import Path
 
 import numpy as np
 import pytest
+from refusal import refuses
 from run_parts import CHUNKS, DOCUMENT, sample
 
-from groundset.programs.errors import InputError
 from groundset.programs.types import Reject
 from groundset.run.run import Run, ShowOptions, open_run, save_run, show
 
 
 @pytest.fixture
-def run(tmp_path: Path) -> Run:
+def run(tmp_path) -> Run:
     hostile = sample(2).model_copy(update={"question": "[red]What?\x1b[2J"})
     rejects = [
         Reject(
@@ -41,9 +40,7 @@ def shown(run: Run, capsys: pytest.CaptureFixture[str], **options: object) -> st
     return capsys.readouterr().out
 
 
-def test_samples_are_shown_with_their_passages(
-    run: Run, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_samples_are_shown_with_their_passages(run, capsys):
     text = shown(run, capsys, trail=True)
     assert "When was weir 1 built?" in text
     assert "The weir of Ebbing was built in 1820." in text
@@ -54,9 +51,7 @@ def test_samples_are_shown_with_their_passages(
     assert "weir 1" not in shown(run, capsys, id="s002")
 
 
-def test_rejects_are_shown_with_the_passage_of_their_chunk(
-    run: Run, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_rejects_are_shown_with_the_passage_of_their_chunk(run, capsys):
     text = shown(run, capsys, rejects=True)
     assert "judge  not clear: two things (0.20 of at least 0.50)" in text
     assert "The mill beside it grinds oats." in text
@@ -65,9 +60,7 @@ def test_rejects_are_shown_with_the_passage_of_their_chunk(
     assert "not clear" not in shown(run, capsys, rejects=True, step=("chunk",)).partition("Kept")[0]
 
 
-def test_a_file_that_was_changed_by_hand_is_named(
-    run: Run, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_file_that_was_changed_by_hand_is_named(run, capsys):
     file = run.folder / "samples.jsonl"
     file.write_text(file.read_text().partition("\n")[2])
     assert len(open_run(run.folder)) == 2
@@ -76,7 +69,7 @@ def test_a_file_that_was_changed_by_hand_is_named(
     )
 
 
-def test_json_is_for_programs(run: Run, capsys: pytest.CaptureFixture[str]) -> None:
+def test_json_is_for_programs(run, capsys):
     found = json.loads(shown(run, capsys, as_json=True, limit=1))
     assert [row["id"] for row in found["samples"]] == ["s001"]
     found = json.loads(shown(run, capsys, as_json=True, rejects=True, limit=1))
@@ -102,6 +95,6 @@ def test_json_is_for_programs(run: Run, capsys: pytest.CaptureFixture[str]) -> N
         ),
     ],
 )
-def test_wrong_options_are_one_line(run: Run, options: dict[str, object], message: str) -> None:
-    with pytest.raises(InputError, match=message):
+def test_wrong_options_are_one_line(run, options, message):
+    with refuses(message):
         show(ShowOptions.parse({"run": run.folder, **options}))

@@ -20,7 +20,7 @@ from pydantic import field_validator
 from groundset import __version__
 from groundset.exports.card import MARKER, card, data_file, is_local, public_name, public_record
 from groundset.exports.formats import CORPUS, QA, TABLES
-from groundset.exports.sets import EvaluationSet, Shares, Splits, joined
+from groundset.exports.sets import EvaluationSet, Shares, joined
 from groundset.files import check_own, json_text, whole_folder, write_text
 from groundset.models.fetch import online
 from groundset.options import Options, option
@@ -165,9 +165,7 @@ def _portable(found: EvaluationSet) -> EvaluationSet:
         )
 
     samples, chunks = list(map(changed, found.samples)), list(map(moved, found.chunks))
-    splits = found.splits and Splits(
-        {named(name): each for name, each in found.splits.samples.items()}, {}
-    )
+    splits = found.splits and {named(name): each for name, each in found.splits.items()}
     return found._replace(samples=samples, chunks=chunks, splits=splits)
 
 

@@ -22,7 +22,7 @@ from platformdirs import user_data_path
 from groundset.files import encodable, json_text, write_text
 from groundset.privacy import without_secrets
 from groundset.programs.adapter import PLAIN_TEXT
-from groundset.programs.errors import InputError, StateError, TrackingError
+from groundset.programs.errors import InputError, StateError, TrackingError, first_line
 
 if TYPE_CHECKING:
     from groundset.compiling import Report
@@ -415,7 +415,7 @@ class Tracking:
             OSError,
             NotImplementedError,
         ) as error:
-            first = next(iter(str(error).strip().splitlines()), type(error).__name__)[:_LONGEST]
+            first = first_line(error)[:_LONGEST]
             raise TrackingError(f"tracking store {self.where}: {without_secrets(first)}") from error
         finally:
             for logger, level in zip(loggers, levels, strict=True):

@@ -44,7 +44,13 @@ from groundset.models.fetch import HUB_FORM, HUB_PREFIX, Notify, parse_name, pul
 from groundset.models.journal import AsyncEngine, Engine, Journal, Variants
 from groundset.models.server import Server
 from groundset.models.texts import SilentModelError
-from groundset.programs.errors import GroundsetError, InputError, ModelError, UnknownModelError
+from groundset.programs.errors import (
+    GroundsetError,
+    InputError,
+    ModelError,
+    UnknownModelError,
+    first_line,
+)
 
 _SERVER = re.compile(r"openai/(?P<model>.+)@(?P<url>\w+://.*)")
 _HOSTED = re.compile(r"[A-Za-z0-9_.-]+/\S+")
@@ -332,4 +338,4 @@ def open_parser(spec: str, *, notify: Notify = say_err) -> Parser:
     try:
         return Parser(spec, entry.sha256, spacy.load(path))
     except (OSError, ValueError) as error:
-        raise ModelError(f"parser {spec} cannot be loaded: {str(error).splitlines()[0]}") from error
+        raise ModelError(f"parser {spec} cannot be loaded: {first_line(error)}") from error

@@ -203,10 +203,6 @@ class AsyncEngine:
         """Return an engine that is not open; see :class:`Engine`."""
         return cls(Engine.load_state(state))
 
-    def __deepcopy__(self, memo: dict[int, Any]) -> Self:
-        """Return the engine itself."""
-        return self
-
 
 class Variants(BaseCallback):
     """Tell the engine which of several answers to the same request DSPy asks for."""

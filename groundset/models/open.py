@@ -101,8 +101,14 @@ class Model(AbstractContextManager["Model"]):
     ) -> None:
         """Make the ``dspy.LM`` of an engine; see :func:`open_model`."""
         # The journal is the cache, and the engine repeats what may succeed the second time.
-        once = {"cache": False, "num_retries": 0, "callbacks": [Variants()]}
-        self.lm: dspy.LM = dspy.LM(lm_name, engine=engine, async_engine=AsyncEngine(engine), **once)
+        self.lm: dspy.LM = dspy.LM(
+            lm_name,
+            engine=engine,
+            async_engine=AsyncEngine(engine),
+            cache=False,
+            num_retries=0,
+            callbacks=[Variants()],
+        )
         self.name, self.sha256, self.small, self.guided = name, sha256, small, guided
         self.usage, self.close = engine.usage, engine.close
         _LOG.setLevel(logging.ERROR)  # DSPy warns about every completion that reaches its limit

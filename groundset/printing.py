@@ -269,13 +269,8 @@ class Progress(AbstractContextManager["Progress"]):
             done, total = (
                 (self._accepted, self._size) if self._is_running else (self._done, self._total)
             )
-        if not state:
-            return Text("")
-        return (
-            Group(Text(state), ProgressBar(total=total, completed=done, width=40))
-            if total
-            else Text(state)
-        )
+        bar = [ProgressBar(total=total, completed=done, width=40)] if state and total else []
+        return Group(Text(state), *bar)
 
     def _print_lines(self) -> None:
         """Print or rewrite the line of state until the progress is closed."""

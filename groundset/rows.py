@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from groundset.bounded import child_command, limit_memory
-from groundset.programs.errors import InputError
+from groundset.programs.errors import InputError, first_line
 from groundset.programs.untrusted import (
     MAX_NAME,
     MAX_ROW,
@@ -229,23 +229,19 @@ def _write_rows() -> None:
     except MemoryError:
         return  # without a last line, the parent reports the limit
     except pyarrow.ArrowException as error:
-        failure = f" is not a parquet file ({_first_line(error)})"
+        failure = f" is not a parquet file ({first_line(error)})"
     except UnicodeError:
         failure = ": its texts are not UTF-8"
     except OSError as error:  # pyarrow raises it for invalid bytes
-        failure = f" is damaged ({_first_line(error)})"
+        failure = f" is damaged ({first_line(error)})"
     except (
         OverflowError,
         ValueError,
         RecursionError,
     ) as error:  # for example a date after the year 9999
-        failure = f", after row {number}: {_first_line(error)}"
+        failure = f", after row {number}: {first_line(error)}"
     out.write(json.dumps(failure) + "\n")
     out.flush()
-
-
-def _first_line(error: Exception) -> str:
-    return (str(error) or type(error).__name__).splitlines()[0]
 
 
 def _plain_value(value: object) -> str:
@@ -341,13 +337,7 @@ def metadata_of(where: str, fields: Mapping[str, Any]) -> dict[str, Any]:
 
 def _is_nested(value: object, depth: int) -> bool:
     """Return whether objects and lists are nested more than ``depth`` deep."""
-    inner = (
-        list(value.values())
-        if isinstance(value, dict)
-        else value
-        if isinstance(value, list)
-        else None
-    )
-    return inner is not None and (
-        depth == 0 or any(_is_nested(value, depth - 1) for value in inner)
-    )
+    if not isinstance(value, dict | list):
+        return False
+    inner = value.values() if isinstance(value, dict) else value
+    return depth == 0 or any(_is_nested(each, depth - 1) for each in inner)

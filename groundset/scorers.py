@@ -77,9 +77,13 @@ def facts_found(lm: str, *, compiled: str = "shipped") -> Scorer:
         with dspy.context(disable_history=True):
             found = [(fact, *holds(compare, STATES, fact, answer, question)) for fact in expected]
         missing = [f"{fact} ({reason})" for fact, is_found, reason in found if not is_found]
-        source = AssessmentSource(source_type="LLM_JUDGE", source_id=model.name)
-        told = {"source": source, "rationale": f"missing: {'; '.join(missing) or 'nothing'}"}
-        return Feedback(value=1 - len(missing) / len(found), **told) if found else None
+        if not found:
+            return None
+        return Feedback(
+            value=1 - len(missing) / len(found),
+            source=AssessmentSource(source_type="LLM_JUDGE", source_id=model.name),
+            rationale=f"missing: {'; '.join(missing) or 'nothing'}",
+        )
 
     return facts_found
 

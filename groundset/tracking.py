@@ -9,7 +9,6 @@ import hashlib
 import logging
 import os
 import re
-import uuid
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict
@@ -23,7 +22,7 @@ from platformdirs import user_data_path
 from groundset.files import encodable, json_text, write_text
 from groundset.privacy import without_secrets
 from groundset.programs.adapter import PLAIN_TEXT
-from groundset.programs.errors import InputError, StateError, TrackingError
+from groundset.programs.errors import InputError, StateError, TrackingError, first_line
 
 if TYPE_CHECKING:
     from groundset.compiling import Report
@@ -45,7 +44,6 @@ _PATIENCE = {
     "MLFLOW_HTTP_REQUEST_TIMEOUT": "20",
     "MLFLOW_ENABLE_ARTIFACTS_PROGRESS_BAR": "false",
 }
-_TEXTS = frozenset({"mlflow.spanInputs", "mlflow.spanOutputs"})  # attributes of a span
 _COUNTS = ("accepted", "asked", "attempts", "surplus", "alternatives", "documents", "chunks")
 _USAGE = (
     "calls",
@@ -290,36 +288,6 @@ class Tracking:
             dataset.experiment_ids = store.get_dataset_experiment_ids(key)
             return EvaluationDataset(dataset)
 
-    def log_trace(self, spans: Sequence[dict[str, Any]], tags: Mapping[str, str]) -> None:
-        """Log a trace; its spans are as ``mlflow.entities.Span.to_dict`` has them, the root first.
-
-        Raises:
-            TrackingError: the store failed.
-        """
-        # Not by MLflow's own tracer, which sends to the store of the notebook, from threads that
-        # nobody waits for.
-        with self._guarded():
-            from mlflow.entities import Span, TraceInfo, TraceLocation, TraceState
-
-            root, trace_id = spans[0], f"tr-{uuid.uuid4().hex}"
-            start, end = root["start_time_unix_nano"] // 10**6, root["end_time_unix_nano"] // 10**6
-            experiment, store = self._experiment(RUNS), self.client._tracking_client.store
-            place = TraceLocation.from_experiment_id(experiment)
-            info = TraceInfo(trace_id, place, start, TraceState(root["status"]["code"]))
-            info.execution_duration = end - start
-            info.tags = {"mlflow.traceName": root["name"], **tags}
-            rows = []
-            for span in spans:
-                attributes = {"mlflow.traceRequestId": trace_id, **span["attributes"]}
-                kept = {
-                    key: json_text(value)
-                    for key, value in attributes.items()
-                    if self.texts or key not in _TEXTS
-                }
-                rows.append(Span.from_dict({**span, "trace_id": trace_id, "attributes": kept}))
-            store.start_trace(info)
-            store.log_spans(experiment, rows)
-
     def _log_samples(self, run_id: str, run: "Run") -> None:
         """Log the samples as an artifact, and as the dataset of the run: questions, answers and
         contexts.
@@ -447,7 +415,7 @@ class Tracking:
             OSError,
             NotImplementedError,
         ) as error:
-            first = next(iter(str(error).strip().splitlines()), type(error).__name__)[:_LONGEST]
+            first = first_line(error)[:_LONGEST]
             raise TrackingError(f"tracking store {self.where}: {without_secrets(first)}") from error
         finally:
             for logger, level in zip(loggers, levels, strict=True):

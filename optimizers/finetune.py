@@ -237,22 +237,29 @@ class _Trainer:
         return torch.nn.functional.cross_entropy(logits.float(), tokens[:, 1:][targets[:, 1:]])
 
     def _save(self, file: Path, asked: str, optimizer: Any) -> None:
-        state = {"asked": asked, "learned": self._learning, "optimizer": optimizer.state_dict()}
+        state = {
+            "asked": asked,
+            "learned": self._learning,
+            "optimizer": optimizer.state_dict(),
+            "losses": self.losses,
+            "seconds": self.seconds,
+        }
         partial = file.with_suffix(".part")
-        torch.save({**state, "losses": self.losses, "seconds": self.seconds}, partial)
+        torch.save(state, partial)
         partial.replace(file)
 
     def _resume(self, file: Path, asked: str, optimizer: Any) -> None:
         """Load the checkpoint of the same training, if there is one."""
-        state: dict[str, Any] = {"asked": None}
-        if file.exists():
-            state = torch.load(file, weights_only=True, map_location=self._device)
-        if state["asked"] == asked:
-            with torch.no_grad():
-                for weight, saved in zip(self._learning, state["learned"], strict=True):
-                    weight.copy_(saved)
-            optimizer.load_state_dict(state["optimizer"])
-            self.losses, self.seconds = list(state["losses"]), float(state["seconds"])
+        if not file.exists():
+            return
+        state = torch.load(file, weights_only=True, map_location=self._device)
+        if state["asked"] != asked:
+            return
+        with torch.no_grad():
+            for weight, saved in zip(self._learning, state["learned"], strict=True):
+                weight.copy_(saved)
+        optimizer.load_state_dict(state["optimizer"])
+        self.losses, self.seconds = state["losses"], state["seconds"]
 
 
 def _load(weights: Path, options: Training) -> tuple[Any, Any]:
@@ -276,8 +283,13 @@ def _load(weights: Path, options: Training) -> tuple[Any, Any]:
         )
         modules, layers = [name.partition(".")[2] for name in _NAMES], base.config.num_hidden_layers
         trained = list(range(layers - round(layers * options.layers), layers))
-        shape = {"r": options.rank, "lora_alpha": options.alpha, "target_modules": modules}
-        config = LoraConfig(**shape, layers_to_transform=trained, task_type="CAUSAL_LM")
+        config = LoraConfig(
+            r=options.rank,
+            lora_alpha=options.alpha,
+            target_modules=modules,
+            layers_to_transform=trained,
+            task_type="CAUSAL_LM",
+        )
         return tokenizer, get_peft_model(base, config)
 
 

@@ -69,3 +69,8 @@ class CompileError(GroundsetError):
     """
 
     exit_code = 2
+
+
+def first_line(error: BaseException) -> str:
+    """Return the first line of what an error says, or its name if it says nothing."""
+    return (str(error).strip() or type(error).__name__).splitlines()[0]

@@ -6,7 +6,7 @@ The shipped heads are fitted to exactly these values: a change of one needs new 
 
 import re
 from collections import Counter
-from collections.abc import Collection, Iterator
+from collections.abc import Callable, Collection, Iterator, Sequence
 
 import regex
 
@@ -31,6 +31,9 @@ _KEY_LINE = re.compile(r"^\s*[^\s:][^:\n]{0,30}:\s")
 _INITIALS = re.compile(
     r"\b[A-Z]\.(?:\s?[A-Z]\.){0,9}\s?[A-Z][a-z]+|\b[A-Z][a-z]+,? [A-Z]{1,2}\b(?=[,.;])"
 )
+_YEAR = re.compile(r"\b(?:19|20)\d\d\b")
+_LINK = re.compile(r"https?://|www\.")
+_QUOTE = re.compile(r"[\"“”«»„]")
 _PAGES = re.compile(r"\b\d{1,4}\s?[–-]\s?\d{1,4}\b")
 _MAX_DISTANCE = 60  # words before the first name; more count as this many
 _WINDOW = 6  # words on either side of an answer
@@ -46,31 +49,35 @@ def chunk_features(passage: str, language: Language) -> dict[str, float]:
     lines = [line for line in text.splitlines() if line.strip()]
     whole = [s for s in found if SENTENCE_END.search(s) and len(tokens(s)) >= 6]
     rate = 100 / max(1, len(words))
+
+    def frequency(pattern: re.Pattern[str]) -> float:
+        return len(pattern.findall(text)) * rate
+
     return {
         "words": float(len(words)),
         "whole_sentences": float(len(whole)),
         "whole_share": share(sum(map(len, whole)), sum(map(len, found))),
-        "stop_share": share(sum(word in language.stop_words for word in words), len(words)),
-        "citations": len(language.citation.findall(text)) * rate,
-        "years": len(re.findall(r"\b(?:19|20)\d\d\b", text)) * rate,
-        "list_share": share(sum(bool(_LIST_LINE.match(line)) for line in lines), len(lines)),
+        "stop_share": _part(words, language.stop_words.__contains__),
+        "citations": frequency(language.citation),
+        "years": frequency(_YEAR),
+        "list_share": _part(lines, _LIST_LINE.match),
         "short_line_share": share(sum(len(line) < 40 for line in lines), len(lines)),
         "code": share(len(CODE.findall(text)), max(1, len(text))) * 100,
-        "digit_share": share(sum(c.isdigit() for c in text), len(text)),
+        "digit_share": _part(text, str.isdigit),
         "capital_share": share(
             sum(word[:1].isupper() for word in re.findall(r"\w+", text)), len(words)
         ),
-        "boilerplate": len(language.boilerplate.findall(text)) * rate,
+        "boilerplate": frequency(language.boilerplate),
         "starts_dependent": float(language.dependent_start.match(text) is not None),
         "starts_mid": float(bool(re.match(r"\W*[a-zß-ÿ]", text)) or text[:1] in ",;:)].…"),
         "ends_open": float(not SENTENCE_END.search(text)),
-        "pronouns": len(language.loose_pronoun.findall(text)) * rate,
+        "pronouns": frequency(language.loose_pronoun),
         "facts": (len(NUMBER.findall(text)) + len(CAPITALISED.findall(text))) * rate,
         "distinct": share(len(set(words)), len(words)),
-        "key_lines": share(sum(_KEY_LINE.match(line) is not None for line in lines), len(lines)),
-        "links": len(re.findall(r"https?://|www\.", text)) * rate,
-        "initials": len(_INITIALS.findall(text)) * rate,
-        "page_ranges": len(_PAGES.findall(text)) * rate,
+        "key_lines": _part(lines, _KEY_LINE.match),
+        "links": frequency(_LINK),
+        "initials": frequency(_INITIALS),
+        "page_ranges": frequency(_PAGES),
         "sentence_words": share(sum(len(tokens(s)) for s in found), len(found)),
         "line_length": share(len(text), len(lines)),
         "lines": float(min(30, len(lines))),
@@ -78,14 +85,19 @@ def chunk_features(passage: str, language: Language) -> dict[str, float]:
         "brackets": text.count("(") * rate,
         "commas": text.count(",") * rate,
         "colons": (text.count(":") + text.count(";")) * rate,
-        "quotes": len(re.findall(r"[\"“”«»„]", text)) * rate,
+        "quotes": frequency(_QUOTE),
         "question_marks": text.count("?") * rate,
-        "numbers": len(NUMBER.findall(text)) * rate,
-        "past": len(language.past.findall(text)) * rate,
-        "modal": len(language.modal.findall(text)) * rate,
-        "disclaiming": len(language.disclaiming.findall(text)) * rate,
+        "numbers": frequency(NUMBER),
+        "past": frequency(language.past),
+        "modal": frequency(language.modal),
+        "disclaiming": frequency(language.disclaiming),
         **_naming(text, rate, language),
     }
+
+
+def _part(items: Sequence[str], test: Callable[[str], object]) -> float:
+    """Return the share of items that pass a test."""
+    return share(sum(map(bool, map(test, items))), len(items))
 
 
 def _naming(text: str, rate: float, language: Language) -> dict[str, float]:
@@ -112,12 +124,8 @@ def _naming(text: str, rate: float, language: Language) -> dict[str, float]:
         "pronouns_before_name": float(
             min(8, len(language.loose_pronoun.findall(" ".join(words[:first]))))
         ),
-        "dependent_share": share(
-            sum(language.dependent_start.match(s) is not None for s in found), len(found)
-        ),
-        "definite_share": share(
-            sum(language.definite_start.match(s) is not None for s in found), len(found)
-        ),
+        "dependent_share": _part(found, language.dependent_start.match),
+        "definite_share": _part(found, language.definite_start.match),
         "head_definite": float(language.definite_start.match(head) is not None),
         "head_dependent": float(language.dependent_start.match(head) is not None),
         "head_named": float(any(map(is_name, head.split()))),
@@ -193,8 +201,8 @@ def answer_features(
     return {
         "words": float(len(tokens(answer))),
         "verbatim": float(" ".join(answer.split()).strip(" .").casefold() in folded),
-        "supported": share(sum(word in passage_words for word in stems), len(stems)),
-        "in_question": share(sum(word in question_words for word in stems), len(stems)),
+        "supported": _part(stems, passage_words.__contains__),
+        "in_question": _part(stems, question_words.__contains__),
         "kind_agrees": float(kind_agrees(question, answer, language)),
         "sentence_overlap": max(shared, default=0.0),
         "near": max((_near(s, answer, question_words, language) for s in containing), default=0.0),

@@ -246,12 +246,14 @@ class Guided(dspy.Module):
         """
         fact, question, probability = candidate
         if self.sound.config.get("adapter"):
-            texts = {
-                "topic": topic,
-                "before": _before(fact.sentence, passage),
-                "fact": fact.sentence,
-            }
-            sound = call(self.sound, **texts, question=question, answer=fact.answer)
+            sound = call(
+                self.sound,
+                topic=topic,
+                before=_before(fact.sentence, passage),
+                fact=fact.sentence,
+                question=question,
+                answer=fact.answer,
+            )
             combined = _combined(sound.probability, probability)
             if combined < _SOUND:
                 reason = "question and answer are not sound"

@@ -297,8 +297,13 @@ class Profiled(SeveralChunks):
         profile = self.table.for_passages(profile, len(needed))
         shown = joined([read[place] for place in needed])
         asked_for, right = _with_options(draft.question, draft.answer, options, chance)
-        inputs = {"passage": shown.text, "question": asked_for, "answer": right}
-        fits = call(self.review, criterion=FITS + self.table.describe(profile), **inputs)
+        fits = call(
+            self.review,
+            criterion=FITS + self.table.describe(profile),
+            passage=shown.text,
+            question=asked_for,
+            answer=right,
+        )
         if not fits.approved:
             raise RefusedError(
                 "review", f"it does not fit its profile: {fits.reason}", question=draft.question

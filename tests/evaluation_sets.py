@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from groundset.corpus.corpus import Corpus
-from groundset.exports.sets import EvaluationSet, Splits
+from groundset.exports.sets import EvaluationSet
 from groundset.programs.types import Chunk, Document, Retrieval, Sample
 from groundset.run.run import Run, save_run
 from groundset.run.store import Review
@@ -67,7 +67,6 @@ def run_of(
     name: str = "run",
     record: dict[str, Any] | None = None,
     reviews: Sequence[Review] = (),
-    vectors: np.ndarray | None = None,
 ) -> Run:
     """Return a run in memory; its chunks are lines of the documents, and like one another in
     nothing, if not given.
@@ -78,7 +77,7 @@ def run_of(
     parts = {
         "samples": tuple(samples),
         "corpus": Corpus({each.doc_id: each for each in documents}, chunks),
-        "vectors": np.eye(len(chunks), 16, dtype=np.float32) if vectors is None else vectors,
+        "vectors": np.eye(len(chunks), 16, dtype=np.float32),
         "reviews": list(reviews),
         "rejects": (),
         "record": {"started": STARTED, "configuration": {"embedder": "words"}, **(record or {})},
@@ -88,8 +87,7 @@ def run_of(
 
 def evaluation_set(run: Run, splits: dict[str, str] | None = None) -> EvaluationSet:
     """Return what goes out of a run; ``splits`` are those of samples."""
-    given = Splits(splits, {}) if splits else None
-    return EvaluationSet([run], run.samples, list(run.chunks.values()), run.documents, given)
+    return EvaluationSet([run], run.samples, list(run.chunks.values()), run.documents, splits)
 
 
 def two_documents() -> EvaluationSet:
@@ -103,14 +101,10 @@ def two_documents() -> EvaluationSet:
     return evaluation_set(run_of(samples, documents, chunks))
 
 
-def many_documents(documents: int = 12, chunks: int = 10) -> EvaluationSet:
-    """Return a set whose chunks of a document are alike, with a question about each second one."""
-    sources = [document(f"d{number:02d}", chunks) for number in range(documents)]
+def many_documents() -> EvaluationSet:
+    """Return a set with a question about the second chunk of each document."""
+    sources = [document(f"d{number:02d}", 10) for number in range(12)]
     found = [chunk for each in sources for chunk in cut(each)]
-    chance = np.random.default_rng(1)
-    themes = np.repeat(chance.standard_normal((documents, 16)), chunks, axis=0)
-    vectors = (themes + chance.standard_normal((documents * chunks, 16))).astype(np.float32)
-    vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
     asked = [
         sample(
             f"q-{each.chunk_id}",
@@ -119,9 +113,9 @@ def many_documents(documents: int = 12, chunks: int = 10) -> EvaluationSet:
             question=f"What is {each.chunk_id}?",
         )
         for number, each in enumerate(found)
-        if number % chunks == 1
+        if number % 10 == 1
     ]
-    return evaluation_set(run_of(asked, sources, found, vectors=vectors))
+    return evaluation_set(run_of(asked, sources, found))
 
 
 def saved(folder: Path, samples: Sequence[Sample] | None = None, **changes: Any) -> Run:

@@ -86,13 +86,9 @@ def _pages(document: Document, span: Span) -> dict[str, Any]:
     """Return the first page of a span as metadata, and all its pages if there are several."""
     first = max(0, bisect_right(document.pages, span.start, key=lambda page: page.start) - 1)
     pages = sorted({page.page for page in document.pages[first:] if page.start < span.end})
-    return (
-        {"page": pages[0], "pages": pages}
-        if len(pages) > 1
-        else {"page": pages[0]}
-        if pages
-        else {}
-    )
+    if not pages:
+        return {}
+    return {"page": pages[0]} | ({"pages": pages} if len(pages) > 1 else {})
 
 
 def _excerpt(document: Document, part: Span) -> Document:

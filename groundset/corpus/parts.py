@@ -84,13 +84,12 @@ def described(tables: Sequence[Table], span: Span) -> dict[str, Any]:
     inside = tables[first : bisect_left(tables, span.end, key=lambda table: table.start)]
     if not inside:
         return {}
-    caption = "; ".join(table.caption for table in inside if table.caption)
-    header = inside[0].header if inside[0].start < span.start else ""
-    return (
-        {"kind": "table"}
-        | ({"caption": caption} if caption else {})
-        | ({"header": header} if header else {})
-    )
+    found = {
+        "kind": "table",
+        "caption": "; ".join(table.caption for table in inside if table.caption),
+        "header": inside[0].header if inside[0].start < span.start else "",
+    }
+    return {name: value for name, value in found.items() if value}
 
 
 def _lines_of_tables(text: str) -> Iterator[list[Span]]:

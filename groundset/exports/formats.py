@@ -13,7 +13,6 @@ from groundset.exports.autorag import write_corpus
 from groundset.exports.dataset import records
 from groundset.exports.sets import EvaluationSet, other_answers, relevant_ids
 from groundset.exports.tables import File, Row, patterns
-from groundset.exports.triplets import SPLITS, write_triplets
 from groundset.programs.types import Chunk, Sample
 from groundset.run.record import question_row, sample_row
 
@@ -366,11 +365,5 @@ EXPORTS: Mapping[str, Export] = {
             "testset-0.1.jsonl": File(questions, _RAGAS_0_1, ascii=True),
             "conversations.jsonl": File(conversations, _RAGAS_CONVERSATION, ascii=True),
         }
-    ),
-    "triplets": Export(
-        dict.fromkeys(f"{name}.jsonl" for name in SPLITS),
-        "(to train a retriever)",
-        splits=True,
-        write=write_triplets,
     ),
 }

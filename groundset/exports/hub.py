@@ -20,7 +20,7 @@ from pydantic import field_validator
 from groundset import __version__
 from groundset.exports.card import MARKER, card, data_file, is_local, public_name, public_record
 from groundset.exports.formats import CORPUS, QA, TABLES
-from groundset.exports.sets import EvaluationSet, Shares, Splits, joined
+from groundset.exports.sets import EvaluationSet, Shares, joined
 from groundset.files import check_own, json_text, whole_folder, write_text
 from groundset.models.fetch import online
 from groundset.options import Options, option
@@ -145,29 +145,35 @@ def _portable(found: EvaluationSet) -> EvaluationSet:
         return hashlib.sha256(name.encode()).hexdigest()[:16] if is_local(name) else name
 
     def moved(chunk: Chunk) -> Chunk:
-        ids = {"chunk_id": named(chunk.chunk_id), "doc_id": named(chunk.doc_id)}
-        about = {"path": public_name(chunk.path), "title": public_name(chunk.title), "metadata": {}}
         return chunk.model_copy(
-            update={**ids, **about, "headings": tuple(map(public_name, chunk.headings))}
+            update={
+                "chunk_id": named(chunk.chunk_id),
+                "doc_id": named(chunk.doc_id),
+                "path": public_name(chunk.path),
+                "title": public_name(chunk.title),
+                "headings": tuple(map(public_name, chunk.headings)),
+                "metadata": {},
+            }
         )
 
     def changed(sample: Sample) -> Sample:
-        groups = tuple(tuple(map(named, group)) for group in sample.retrieval_gt)
-        about = {
-            "evolution": public_name(sample.evolution),
-            "language": public_name(sample.language),
-        }
-        kind, messages = kind_of(sample), conversation_of(sample)
-        metadata = {"kind": kind and public_name(kind), "conversation": messages}
-        places = {"contexts": tuple(map(moved, sample.contexts)), "retrieval_gt": groups}
+        kind = kind_of(sample)
         return sample.model_copy(
-            update={"id": named(sample.id), **about, **places, "metadata": metadata}
+            update={
+                "id": named(sample.id),
+                "evolution": public_name(sample.evolution),
+                "language": public_name(sample.language),
+                "contexts": tuple(map(moved, sample.contexts)),
+                "retrieval_gt": tuple(tuple(map(named, group)) for group in sample.retrieval_gt),
+                "metadata": {
+                    "kind": kind and public_name(kind),
+                    "conversation": conversation_of(sample),
+                },
+            }
         )
 
     samples, chunks = list(map(changed, found.samples)), list(map(moved, found.chunks))
-    splits = found.splits and Splits(
-        {named(name): each for name, each in found.splits.samples.items()}, {}
-    )
+    splits = found.splits and {named(name): each for name, each in found.splits.items()}
     return found._replace(samples=samples, chunks=chunks, splits=splits)
 
 

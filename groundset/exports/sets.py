@@ -11,10 +11,8 @@ from collections.abc import Mapping, Sequence
 from itertools import chain
 from typing import Annotated, NamedTuple
 
-import numpy as np
 from pydantic import BeforeValidator
 
-from groundset.options import DEFAULT_EMBEDDER
 from groundset.programs.errors import InputError
 from groundset.programs.text import tokens
 from groundset.programs.types import Chunk, Document, Sample
@@ -25,13 +23,6 @@ from groundset.run.run import Run
 _NAME = re.compile(r"(?!all\b)\w{1,60}", re.ASCII)
 
 
-class Splits(NamedTuple):
-    """The name of a split for every sample and every document, by id."""
-
-    samples: Mapping[str, str]
-    documents: Mapping[str, str]
-
-
 class EvaluationSet(NamedTuple):
     """Samples with the corpus that answers them."""
 
@@ -39,39 +30,11 @@ class EvaluationSet(NamedTuple):
     samples: Sequence[Sample]  # each id once
     chunks: Sequence[Chunk]  # all, also those that nothing is asked about
     documents: Mapping[str, Document]  # by their ids
-    splits: Splits | None = None  # None if they are not split
+    splits: Mapping[str, str] | None = None  # by the ids of samples; None if they are not split
 
     def split_of(self, sample: Sample) -> str | None:
         """Return the split of a sample, if it has one."""
-        return self.splits.samples[sample.id] if self.splits else None
-
-    def vectors(self) -> np.ndarray:
-        """Return the embeddings of the chunks, a row for each.
-
-        Raises:
-            RunError: a run has none.
-        """
-        rows = {
-            name: row
-            for run in reversed(self.runs)
-            for name, row in zip(run.chunks, run.vectors, strict=True)
-        }
-        return np.stack([rows[chunk.chunk_id] for chunk in self.chunks])
-
-    def embedder(self) -> str:
-        """Return the model that embedded the chunks.
-
-        Raises:
-            InputError: the runs were embedded by different models.
-        """
-        configurations = [run.record.get("configuration") or {} for run in self.runs]
-        names = {str(each.get("embedder") or DEFAULT_EMBEDDER) for each in configurations}
-        if len(names) > 1:
-            raise InputError(
-                f"the runs have different embedders ({', '.join(sorted(names))});"
-                " name them one by one"
-            )
-        return names.pop()
+        return self.splits[sample.id] if self.splits else None
 
 
 def joined(
@@ -187,12 +150,12 @@ Shares = Annotated[dict[str, float], BeforeValidator(parse_shares)]
 
 def split(
     samples: Sequence[Sample], chunks: Sequence[Chunk], shares: Mapping[str, float]
-) -> Splits:
-    """Assign whole documents to splits, so that the numbers of samples come near the shares.
+) -> dict[str, str]:
+    """Return the split of each sample by its id, so that their numbers come near the shares.
 
-    Documents that answer the same question stay together, alternatives counted: they also hold the
-    answer. So do those that the same words ask about. Documents without questions are spread like
-    the questions. The result depends on ids only, not on their order.
+    No document is in two splits. Documents that answer the same question stay together,
+    alternatives counted: they also hold the answer. So do those that the same words ask about. The
+    result depends on ids only, not on their order.
 
     Raises:
         InputError: there are fewer groups of documents than splits.
@@ -221,18 +184,7 @@ def split(
             f" share or repeat a question stay together), too few for {len(shares)} splits"
         )
     split_of = _spread(sizes, shares)
-    found = {name: split_of[first_of(document)] for name, document in of_sample.items()}
-    asked = {
-        name: split_of[first_of(("document", name))]
-        for name in doc_ids.values()
-        if ("document", name) in links
-    }
-    silent = Counter(("document", name) for name in doc_ids.values() if name not in asked)
-    return Splits(
-        found,
-        asked
-        | {name: split for (_, name), split in _spread(silent, Counter(found.values())).items()},
-    )
+    return {name: split_of[first_of(document)] for name, document in of_sample.items()}
 
 
 def _spread(
@@ -243,10 +195,7 @@ def _spread(
     The largest goes first, to the split that lacks most. A split that stays empty gets the smallest
     of the fullest.
     """
-    lacking = {
-        split: share * sum(sizes.values()) / sum(shares.values())
-        for split, share in sorted(shares.items())
-    }
+    lacking = {split: share * sum(sizes.values()) for split, share in sorted(shares.items())}
     members: dict[str, list[tuple[str, str]]] = {split: [] for split in lacking}
     for name in sorted(
         sizes, key=lambda name: (-sizes[name], hashlib.sha256(name[1].encode()).digest())
@@ -256,6 +205,6 @@ def _spread(
         members[split].append(name)
     for split in members:
         fullest = max(members, key=lambda other: len(members[other]))
-        if not members[split] and len(sizes) >= len(shares):
+        if not members[split]:
             members[split].append(members[fullest].pop())
     return {name: split for split, names in members.items() for name in names}

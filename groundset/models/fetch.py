@@ -52,6 +52,7 @@ from groundset.programs.errors import (
     ModelError,
     UnknownModelError,
     UnreachableModelError,
+    first_line,
 )
 
 Notify = Callable[[str], object]
@@ -426,7 +427,7 @@ def explained(name: str, revision: str, error: Exception) -> ModelError:
         return UnknownModelError(
             f"{name}: {host} has no such repository, or it is private and needs HF_TOKEN"
         )
-    reason = privacy.without_secrets((str(error) or type(error).__name__).splitlines()[0])[:300]
+    reason = privacy.without_secrets(first_line(error))[:300]
     return UnreachableModelError(
         f"{name} cannot be downloaded from {host}: {reason}; repeat the command to go on"
     )

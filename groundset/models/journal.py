@@ -203,10 +203,6 @@ class AsyncEngine:
         """Return an engine that is not open; see :class:`Engine`."""
         return cls(Engine.load_state(state))
 
-    def __deepcopy__(self, memo: dict[int, Any]) -> Self:
-        """Return the engine itself."""
-        return self
-
 
 class Variants(BaseCallback):
     """Tell the engine which of several answers to the same request DSPy asks for."""
@@ -228,20 +224,19 @@ def _stored(response: lm15.Response, seconds: float) -> str:
     tokens = (usage.input_tokens, usage.cache_read_tokens, usage.output_tokens)
     # A lone surrogate cannot be stored. Not replaced by "?", as `encode` does, which turns a
     # sentence into a question.
-    call = {"text": response.message.text or "", "finish_reason": response.finish_reason}
-    counts = {
-        name: min(max(0, count or 0), _MAX_TOKENS)
-        for name, count in zip(_COUNTS, tokens, strict=True)
+    call: dict[str, Any] = {
+        "text": response.message.text or "",
+        "finish_reason": response.finish_reason,
     }
-    logprobs = [
-        [each.token, each.logprob, [[top.token, top.logprob] for top in each.top]]
-        for each in response.logprobs or ()
-    ]
-    kept = {"logprobs": logprobs} if logprobs else {}
-    stored = json.dumps(
-        {**call, **counts, "seconds": round(seconds, 4), **kept}, ensure_ascii=False
-    )
-    return _SURROGATE.sub("\ufffd", stored)
+    for name, count in zip(_COUNTS, tokens, strict=True):
+        call[name] = min(max(0, count or 0), _MAX_TOKENS)
+    call["seconds"] = round(seconds, 4)
+    if response.logprobs:
+        call["logprobs"] = [
+            [each.token, each.logprob, [[top.token, top.logprob] for top in each.top]]
+            for each in response.logprobs
+        ]
+    return _SURROGATE.sub("\ufffd", json.dumps(call, ensure_ascii=False))
 
 
 def _response(stored: str, model: str) -> lm15.Response:

@@ -44,7 +44,13 @@ from groundset.models.fetch import HUB_FORM, HUB_PREFIX, Notify, parse_name, pul
 from groundset.models.journal import AsyncEngine, Engine, Journal, Variants
 from groundset.models.server import Server
 from groundset.models.texts import SilentModelError
-from groundset.programs.errors import GroundsetError, InputError, ModelError, UnknownModelError
+from groundset.programs.errors import (
+    GroundsetError,
+    InputError,
+    ModelError,
+    UnknownModelError,
+    first_line,
+)
 
 _SERVER = re.compile(r"openai/(?P<model>.+)@(?P<url>\w+://.*)")
 _HOSTED = re.compile(r"[A-Za-z0-9_.-]+/\S+")
@@ -95,8 +101,14 @@ class Model(AbstractContextManager["Model"]):
     ) -> None:
         """Make the ``dspy.LM`` of an engine; see :func:`open_model`."""
         # The journal is the cache, and the engine repeats what may succeed the second time.
-        once = {"cache": False, "num_retries": 0, "callbacks": [Variants()]}
-        self.lm: dspy.LM = dspy.LM(lm_name, engine=engine, async_engine=AsyncEngine(engine), **once)
+        self.lm: dspy.LM = dspy.LM(
+            lm_name,
+            engine=engine,
+            async_engine=AsyncEngine(engine),
+            cache=False,
+            num_retries=0,
+            callbacks=[Variants()],
+        )
         self.name, self.sha256, self.small, self.guided = name, sha256, small, guided
         self.usage, self.close = engine.usage, engine.close
         _LOG.setLevel(logging.ERROR)  # DSPy warns about every completion that reaches its limit
@@ -332,4 +344,4 @@ def open_parser(spec: str, *, notify: Notify = say_err) -> Parser:
     try:
         return Parser(spec, entry.sha256, spacy.load(path))
     except (OSError, ValueError) as error:
-        raise ModelError(f"parser {spec} cannot be loaded: {str(error).splitlines()[0]}") from error
+        raise ModelError(f"parser {spec} cannot be loaded: {first_line(error)}") from error

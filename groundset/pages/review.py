@@ -123,18 +123,16 @@ def make_app(run: Run, reviewer: str, token: str) -> Flask:
             verdicts = latest_reviews(store.reviews())
         counts = tallies(samples, verdicts)
         own = next((each for each in counts if each.reviewer == reviewer), None)
-        values |= {
-            "samples": samples,
-            "reviewer": reviewer,
-            "verdicts": verdicts,
-            "tallies": counts,
-            "own_tally": own,
-        }
         return render(
             template,
             base=f"/{token}",
             reasons=REASONS,
             agreements=agreements(samples, verdicts),
+            samples=samples,
+            reviewer=reviewer,
+            verdicts=verdicts,
+            tallies=counts,
+            own_tally=own,
             **values,
         )
 
@@ -199,15 +197,17 @@ def make_app(run: Run, reviewer: str, token: str) -> Flask:
                 else "Choose at least one reason for refusing it."
             )
             return item(number, error=error, chosen=chosen, note=note), 400
-        fields = {
-            "sample_id": samples[number - 1].id,
-            "reviewer": reviewer,
-            "verdict": verdict,
-            "note": note,
-        }
+        given = Review.model_validate(
+            {
+                "sample_id": samples[number - 1].id,
+                "reviewer": reviewer,
+                "verdict": verdict,
+                "note": note,
+                "reasons": chosen if verdict == "refused" else (),
+            }
+        )
         with Store(database) as store:
-            reasons = tuple(chosen) if verdict == "refused" else ()
-            store.add_review(Review.model_validate({**fields, "reasons": reasons}))
+            store.add_review(given)
         return go_on(number)
 
     @app.errorhandler(GroundsetError)

@@ -35,7 +35,7 @@ from groundset.models.catalogue import (
     near_matches,
 )
 from groundset.models.fetch import Notify, explained, online, pull, say_err
-from groundset.programs.errors import ModelError, UnknownModelError
+from groundset.programs.errors import ModelError, UnknownModelError, first_line
 
 Vectors = NDArray[np.float32]
 
@@ -216,8 +216,7 @@ def _load(spec: str, folder: Path) -> Any:
             f"{next(iter(sorted(folder.rglob('*.bin'))), folder)}: {_UNSAFE}"
         ) from error
     except Exception as error:  # the libraries raise arbitrary exceptions for damaged files
-        reason = (str(error).strip() or type(error).__name__).splitlines()[0]
-        raise UnknownModelError(f"embedder {spec} cannot be loaded: {reason}") from error
+        raise UnknownModelError(f"embedder {spec} cannot be loaded: {first_line(error)}") from error
     model.eval()
     return model
 

@@ -215,5 +215,10 @@ class Attempts:
         reason = (
             "its chunks are not found" if rank is None else f"its chunks are too far: rank {rank}"
         )
-        told = {"question": sample.question, "probability": sample.probability}
-        return Reject(step="retrieval", reason=reason, chunk_id=sample.contexts[0].chunk_id, **told)
+        return Reject(
+            step="retrieval",
+            reason=reason,
+            chunk_id=sample.contexts[0].chunk_id,
+            question=sample.question,
+            probability=sample.probability,
+        )

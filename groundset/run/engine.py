@@ -247,17 +247,16 @@ class Engine:
                 () if vector is None else (sample.question, vector, sample.answer, sample.contexts)
             )
             if asked and (first := self._duplicates.find(*asked)) is not None:
-                reason = f"repeats a question of the run: {first!r}"
-                told = {
-                    "question": sample.question,
-                    "probability": sample.probability,
-                    "chunk_id": task.chunks[0],
-                }
-                rejects = (*result.rejects, Reject(step="duplicate", reason=reason, **told))
-                result, vector = (
-                    Result(rejects=rejects, trail=sample.trail, exhausted=result.exhausted),
-                    None,
+                repeated = Reject(
+                    step="duplicate",
+                    reason=f"repeats a question of the run: {first!r}",
+                    question=sample.question,
+                    probability=sample.probability,
+                    chunk_id=task.chunks[0],
                 )
+                rejects = (*result.rejects, repeated)
+                result = Result(rejects=rejects, trail=sample.trail, exhausted=result.exhausted)
+                vector = None
             else:
                 if asked:
                     self._duplicates.add(*asked)

@@ -46,7 +46,6 @@ from groundset.run.preparing import Preparing
 from groundset.run.record import accepted, edited, library_versions, shortage, summary, write_files
 from groundset.run.run import Run, open_run
 from groundset.run.store import Store, holds_run
-from groundset.run.tracing import Traced
 from groundset.tracking import Tracking, location
 
 _STATUS: Mapping[Ending, int] = {"complete": 0, "short": 3, "budget": 3, "interrupted": 130}
@@ -160,7 +159,7 @@ class _Setup(NamedTuple):
 def _generate(options: GenerateOptions, *, hard: bool) -> tuple[Ending, Gate, bool]:
     """Set a run up and make it; return how it ended, its gate, and whether all calls have ended."""
     started = time.monotonic()
-    if options.track or options.trace:
+    if options.track:
         location(options.tracking)  # a wrong address is refused before anything is made
     own, questions = own_files(options)  # likewise
     with ExitStack() as stack:
@@ -389,9 +388,8 @@ def _run(
         )
     programs = _programs(setup, search)
     attempts = Attempts(options, corpus, preparing, judge, programs, setup.lm.lm, progress.step)
-    traced = Traced(attempts, options, progress.note) if options.trace else attempts
     engine = Engine(
-        store, plan, traced, gate, progress=progress, workers=options.workers, started=started
+        store, plan, attempts, gate, progress=progress, workers=options.workers, started=started
     )
     store.set_meta("asked", max(plan.size, plan.accepted.total()))
     progress.start(

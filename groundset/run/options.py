@@ -63,7 +63,6 @@ _NOT_COMPARED = {
     "track",
     "track_texts",
     "tracking",
-    "trace",
     "verbose",
     "quiet",
 }
@@ -274,9 +273,6 @@ class GenerateOptions(CorpusOptions):
     )
     engine: str = option("local", "Where chunks are prepared: local, ray, or ray=ADDRESS.")
     track: bool = option(True, "Log the run in MLflow.")
-    trace: bool = option(
-        False, "Also log each attempt in MLflow, as a trace of its steps and calls."
-    )
     track_texts: bool = option(False, "Also send samples with their passages to a tracking server.")
     tracking: str | None = option(
         None, "The MLflow store.", metavar="URI", shown="MLFLOW_TRACKING_URI, else your own"

@@ -59,8 +59,16 @@ def _profiled(options: "GenerateOptions", search: "Search") -> "dict[str, dspy.M
     from groundset.programs.profiled import Profiled, read_profiles
 
     table = read_profiles(options.profile_file or data_path("profiles", "default.json"))
-    limits = {"clues": options.clues, "top_k": options.top_k, "profiles": options.profiles}
-    return {"clue": Profiled(search, table, **limits, panel=options.panel, about=options.about)}
+    program = Profiled(
+        search,
+        table,
+        clues=options.clues,
+        top_k=options.top_k,
+        profiles=options.profiles,
+        panel=options.panel,
+        about=options.about,
+    )
+    return {"clue": program}
 
 
 def _given(options: "GenerateOptions", search: "Search") -> "dict[str, dspy.Module]":

@@ -8,7 +8,6 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 from evaluation_sets import run_of
 from evaluation_sets import sample as plain_sample
@@ -16,7 +15,6 @@ from evaluation_sets import sample as plain_sample
 from groundset.exports.formats import EXPORTS
 from groundset.exports.sets import EvaluationSet, joined
 from groundset.programs.types import Chunk, Document, Retrieval, Sample
-from groundset.retrieval import embed
 
 HERE = Path(__file__).parent
 ENVIRONMENTS = HERE.parents[1] / ".venv-peers"
@@ -88,22 +86,14 @@ def content() -> EvaluationSet:
     ]
     samples[1] = sample("q-1", [chunks[4]], [[chunks[4].chunk_id, chunks[5].chunk_id]])
     samples[2] = sample("q-2", [chunks[8], chunks[9]], [[chunks[8].chunk_id], [chunks[9].chunk_id]])
-    vectors = np.random.default_rng(7).standard_normal((len(chunks), 8)).astype(np.float32)
-    vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
-    return joined([run_of(samples, [one for one, _ in made], chunks, vectors=vectors)])
+    return joined([run_of(samples, [one for one, _ in made], chunks)])
 
 
 @pytest.fixture
-def load(content: EvaluationSet, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Load:
+def load(content: EvaluationSet, tmp_path: Path) -> Load:
     """Return a function that exports the set and returns what a tool reads, in the environment
     ``peer`` or ours.
     """
-
-    class AsChunk:
-        def encode(self, texts: list[str]) -> np.ndarray:
-            return content.vectors()[::CHUNKS][: len(texts)]
-
-    monkeypatch.setattr(embed, "open_embedder", lambda spec: AsChunk())
 
     def loaded(format: str, loader: str, *, peer: str | None = None) -> Any:
         python = ENVIRONMENTS / peer / "bin" / "python" if peer else Path(sys.executable)

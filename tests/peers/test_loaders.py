@@ -77,16 +77,6 @@ def test_tables(load, content):
     assert [row["text"] for row in read["corpus"]] == [chunk.text for chunk in content.chunks]
 
 
-def test_sentence_transformers(load, content):
-    read = load("triplets", "triplets")
-    assert read["columns"][:3] == ["anchor", "positive", "negative_1"]
-    pairs = {(row["anchor"], row["positive"]) for rows in read["splits"].values() for row in rows}
-    assert pairs == {
-        (sample.question, text) for sample in content.samples for text in texts(sample)
-    }
-    assert read["learned"]
-
-
 def test_adk(load, content):
     turns = load("adk", "adk", peer="adk")
     nothing = {"tool_uses": [], "tool_responses": [], "intermediate_responses": []}

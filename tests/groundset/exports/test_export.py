@@ -84,13 +84,6 @@ def test_runs_are_joined(run, tmp_path):
     exported = groundset.export([run, third, run], format="jsonl", out=tmp_path / "out")
     assert exported == (3, 6, tmp_path / "out")
     assert [row["id"] for row in rows(tmp_path / "out")] == ["q-1", "q-2", "q-3"]
-    found = joined([run, third])
-    assert [tuple(row) for row in found.vectors()] == [
-        tuple(row) for each in (run, third) for row in each.vectors
-    ]
-    assert found.embedder() == "words"
-    with refuses(r"different embedders \(vectors, words\)"):
-        joined([two(), two(record={"configuration": {"embedder": "vectors"}})]).embedder()
 
 
 def test_runs_that_contradict_each_other_are_not_joined():
@@ -189,32 +182,35 @@ def large() -> EvaluationSet:
 SHARES = {"train": 0.8, "dev": 0.1, "test": 0.1}
 
 
-def splits_of(found: EvaluationSet, *more: Sample, shares: dict[str, float] = SHARES):
+def splits_of(
+    found: EvaluationSet, *more: Sample, shares: dict[str, float] = SHARES
+) -> dict[str, str]:
     return split([*found.samples, *more], found.chunks, shares)
 
 
-def test_documents_are_split_by_their_questions(large):
+def splits_by_document(found: EvaluationSet, *more: Sample) -> dict[str, set[str]]:
+    splits = splits_of(found, *more)
+    by_document: dict[str, set[str]] = {}
+    for each in found.samples:
+        by_document.setdefault(each.contexts[0].doc_id, set()).add(splits[each.id])
+    return by_document
+
+
+def test_documents_are_split_by_their_questions(large: EvaluationSet) -> None:
     splits = splits_of(large)
-    assert Counter(splits.samples.values()) == {"train": 72, "dev": 9, "test": 9}
-    assert all(
-        splits.samples[each.id] == splits.documents[each.contexts[0].doc_id]
-        for each in large.samples
-    )
-    silent = Counter(name for document_id, name in splits.documents.items() if document_id >= "d30")
-    assert silent == {"train": 8, "dev": 1, "test": 1}, "documents that nothing is asked about"
+    assert Counter(splits.values()) == {"train": 72, "dev": 9, "test": 9}
+    assert all(len(found) == 1 for found in splits_by_document(large).values())
     turned = large._replace(samples=large.samples[::-1], chunks=large.chunks[::-1])
     assert splits_of(turned) == splits
-    assert set(splits_of(large, shares={"a": 0.98, "b": 0.01, "c": 0.01}).samples.values()) == {
-        "a",
-        "b",
-        "c",
-    }
+    uneven = splits_of(large, shares={"a": 0.98, "b": 0.01, "c": 0.01})
+    assert set(uneven.values()) == {"a", "b", "c"}
 
 
-def test_what_shares_a_question_stays_together(large):
-    apart = splits_of(large).documents
+def test_what_shares_a_question_stays_together(large: EvaluationSet) -> None:
+    apart = splits_by_document(large)
     dev, test = (
-        min(name for name, found in apart.items() if found == wanted) for wanted in ("dev", "test")
+        min(name for name, found in apart.items() if found == {wanted})
+        for wanted in ("dev", "test")
     )
     first = {chunk.doc_id: chunk for chunk in reversed(large.chunks)}
     both = sample("both", first[dev], first[test], question="Which two?")
@@ -232,9 +228,9 @@ def test_what_shares_a_question_stays_together(large):
         )
     ]
     for more in ([both], [either], again):
-        splits = splits_of(large, *more)
-        assert splits.documents[dev] == splits.documents[test] == splits.samples[more[0].id]
-        assert set(splits.samples.values()) == {*SHARES}
+        splits, together = splits_of(large, *more), splits_by_document(large, *more)
+        assert together[dev] == together[test] == {splits[more[0].id]}
+        assert set(splits.values()) == {*SHARES}
 
 
 def test_split_questions_go_to_their_files(tmp_path):

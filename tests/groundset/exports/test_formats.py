@@ -10,17 +10,15 @@ from itertools import chain
 from pathlib import Path
 
 import datasets
-import numpy as np
 import pandas as pd
 import pyarrow.parquet as pq
 import pytest
 from evaluation_sets import evaluation_set, many_documents, run_of, two_documents
 
 from groundset.exports.formats import EXPORTS, TABLES
-from groundset.exports.sets import EvaluationSet, Splits, other_answers
+from groundset.exports.sets import EvaluationSet, other_answers
 from groundset.files import check_own
 from groundset.programs.types import Retrieval, Sample
-from groundset.retrieval import embed
 from groundset.rows import csv_rows
 from groundset.run.record import conversation_of
 
@@ -154,7 +152,7 @@ def test_beir_is_what_its_loader_reads(tmp_path):
         for name in names
     ]
     asked = [changed(id=name, retrieval_gt=((name,), ("clock-0000",))) for name in names]
-    splits = Splits({name: "train" if name == names[0] else "test" for name in names}, {})
+    splits = {name: "train" if name == names[0] else "test" for name in names}
     whole = found._replace(samples=asked, chunks=[*found.chunks, *odd], splits=splits)
     out = written(whole, "beir", tmp_path)
     corpus = {row["_id"]: (row["title"], row["text"]) for row in rows(out / "corpus.jsonl")}
@@ -222,8 +220,8 @@ def test_csv_cells_are_no_formulas_however_they_are_read_and_are_restored(tmp_pa
                 assert cell.lstrip(UNSEEN + "\t")[:1] not in set("=+-@＝＋－＠"), (delimiter, cell)
 
 
-def test_jsonl_is_complete(tmp_path):
-    found = two_documents()._replace(splits=Splits({"q-1": "train", "q-2": "test"}, {}))
+def test_jsonl_is_complete(tmp_path: Path) -> None:
+    found = two_documents()._replace(splits={"q-1": "train", "q-2": "test"})
     out = written(found, "jsonl", tmp_path)
     made = rows(out / "samples.jsonl")
     assert [row.pop("split") for row in made] == ["train", "test"]
@@ -235,9 +233,7 @@ def test_jsonl_is_complete(tmp_path):
 
 def test_hf_is_loaded_by_datasets(tmp_path, capfd):
     found = two_documents()
-    out = written(
-        found._replace(splits=Splits({"q-1": "train", "q-2": "test"}, {})), "hf", tmp_path
-    )
+    out = written(found._replace(splits={"q-1": "train", "q-2": "test"}), "hf", tmp_path)
     assert capfd.readouterr().err == "", "no bar is drawn"
     qa = datasets.load_from_disk(out / "qa")
     assert {name: split["id"][:] for name, split in qa.items()} == {
@@ -296,8 +292,8 @@ def test_ragas_rows(tmp_path):
     )
 
 
-def test_deepeval_golden(tmp_path):
-    found = two_documents()._replace(splits=Splits({"q-1": "train", "q-2": "test"}, {}))
+def test_deepeval_golden(tmp_path: Path) -> None:
+    found = two_documents()._replace(splits={"q-1": "train", "q-2": "test"})
     about = {
         "evolution": "simple",
         "kind": None,
@@ -373,8 +369,8 @@ def test_conversations_and_other_answers_have_their_places(tmp_path):
     ]
 
 
-def test_services_get_what_is_asked_what_is_expected_and_what_else_is_known(tmp_path):
-    found = odd_set()._replace(splits=Splits({"q-1": "train", "q-2": "test"}, {}))
+def test_services_get_what_is_asked_what_is_expected_and_what_else_is_known(tmp_path: Path) -> None:
+    found = odd_set()._replace(splits={"q-1": "train", "q-2": "test"})
     sample, known = found.samples[1], rows(written(found, "deepeval", tmp_path) / "goldens.json")[1]
     question, answer, texts = (
         sample.question,
@@ -429,21 +425,9 @@ def test_foreign_values_in_metadata_are_ignored(value):
     assert other_answers(odd) == []
 
 
-class Angles:
-    """Embeds questions as the chunk that they name."""
-
-    def encode(self, texts: list[str]) -> np.ndarray:
-        found = many_documents()
-        rows_by_id = dict(
-            zip((chunk.chunk_id for chunk in found.chunks), found.vectors(), strict=True)
-        )
-        return np.stack([rows_by_id[text.split()[-1].rstrip("?")] for text in texts])
-
-
 @pytest.fixture
-def every_format(tmp_path, monkeypatch) -> Path:
+def every_format(tmp_path: Path) -> Path:
     """Return a folder with a folder for each format."""
-    monkeypatch.setattr(embed, "open_embedder", lambda spec: Angles())
     for name in EXPORTS:
         written(many_documents(), name, tmp_path / "all")
     return tmp_path / "all"
@@ -454,7 +438,7 @@ from pathlib import Path
 sys.path += sys.argv[2:]
 from evaluation_sets import many_documents
 from groundset.exports.formats import EXPORTS
-for name in set(EXPORTS) - {"triplets"}:
+for name in EXPORTS:
     folder = Path(sys.argv[1], name)
     folder.mkdir(parents=True)
     EXPORTS[name].write_to(folder, many_documents())
@@ -476,7 +460,7 @@ def test_every_format_declares_its_files_and_repeats_itself(every_format, tmp_pa
 def test_formats_do_not_depend_on_the_order_in_which_attempts_finished(every_format, tmp_path):
     whole = many_documents()
     turned = [each[::-1] for each in (whole.samples, [*whole.documents.values()], whole.chunks)]
-    found = evaluation_set(run_of(*turned, vectors=whole.vectors()[::-1]))
+    found = evaluation_set(run_of(*turned))
     for name in EXPORTS.keys() - {"hf"}:
         for file in written(found, name, tmp_path / "turned").rglob("*.*"):
             before = every_format / file.relative_to(tmp_path / "turned")

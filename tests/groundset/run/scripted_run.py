@@ -98,7 +98,6 @@ ANSWERS = {
     "chunk": lambda prompt: "Reason: ok\nContent: yes\nSelf contained: {}\nConfidence: 80".format(
         "no" if "Irwell" in prompt else "yes"
     ),
-    "keyphrases": "none",
     "ask": _ask,
     "combine": _combine,
     "judge": _judge,

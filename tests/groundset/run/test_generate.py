@@ -6,7 +6,6 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
-import mlflow
 import pytest
 from refusal import refuses
 from scripted_run import PLACES, write_documents
@@ -406,25 +405,3 @@ def test_a_run_is_read_as_a_sequence_and_a_table(opened):
     assert repr(run) == f"<Run {run.folder}: 6 samples, complete>"
     assert "1 more." in run._repr_html_()
     assert isinstance(open_run(str(run.folder)), Run)
-
-
-def test_attempts_are_traced_and_the_run_is_the_same(opened, tmp_path):
-    plain = opened.run(out=tmp_path / "plain")
-    made = opened.run(workers=2, trace=True, tracking=str(tmp_path / "store"))
-    assert {each.question for each in made} == {each.question for each in plain}
-    client = mlflow.MlflowClient(f"sqlite:///{tmp_path}/store/mlflow.db")
-    experiment = client.get_experiment_by_name("groundset-generate").experiment_id
-    traces = {each.info.tags["attempt"]: each for each in client.search_traces([experiment])}
-    assert len(traces) == len(made.attempts)
-    for attempt in made.attempts:
-        trace, sample = traces[str(attempt.number)], attempt.result.sample
-        spans = {span.span_id: span for span in trace.data.spans}
-        assert trace.info.tags["chunk_id"] == ", ".join(attempt.chunks)
-        assert trace.info.tags.get("sample_id") == (sample and sample.id)
-        (asked,) = [span for span in spans.values() if span.name in ("ask", "combine")]
-        assert spans[spans[asked.parent_id].parent_id].inputs["chunks"] == list(attempt.chunks)
-        (call,) = [span for span in spans.values() if span.parent_id == asked.span_id]
-        assert call.name == "local/a"
-        assert call.span_type == "CHAT_MODEL"
-        assert call.inputs["messages"][0]["role"] == "system"
-        assert asked.start_time_ns <= call.start_time_ns <= call.end_time_ns <= asked.end_time_ns

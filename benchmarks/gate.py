@@ -8,9 +8,9 @@ system draws the ranks of a fifth of the questions anew.
 
 import numpy as np
 
-from groundset.evaluation import MEASURES
 from groundset.programs.types import Chunk, Retrieval, Sample
 from groundset.retrieval.gate import gate
+from groundset.searching import MEASURES
 
 SYSTEMS, LOSSES = 60, (0.0, 0.1, 0.2, 0.4)
 RANKS, SHARES = (*range(1, 11), None), (0.6, *[0.05] * 4, *[0.02] * 5, 0.1)

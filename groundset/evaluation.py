@@ -15,43 +15,37 @@ compared by ``retrieval/gate.py``. Questions that a reviewer refused do not coun
 """
 
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from itertools import chain, combinations
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import combinations
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
 from groundset import stats
+from groundset.agreement import (
+    SIZES,
+    Agreement,
+    Method,
+    Side,
+    agreement,
+    methods_at,
+    own_questions,
+    side_of,
+)
 from groundset.files import check_target, write_rows
-from groundset.options import DEFAULT_EMBEDDER, Options, expanded, option
+from groundset.options import Options, expanded, option
 from groundset.printing import Progress, counted, say, say_lines, say_table
-from groundset.programs.checks import TELLING
 from groundset.programs.errors import InputError
-from groundset.programs.text import one_line, plain
 from groundset.programs.types import Sample
-from groundset.retrieval import embed
+from groundset.retrieval.embed import Embedder
 from groundset.retrieval.gate import Gate, gate
-from groundset.retrieval.gold import Groups, as_chunks, gold
-from groundset.retrieval.index import (
-    SEARCH_DEPTH,
-    Index,
-    Ranks,
-    last_rank,
-    ranks_of,
-    settled,
-)
-from groundset.retrieval.retrievers import (
-    RETRIEVERS,
-    Ranking,
-    ask_own,
-    bm25,
-    fuse,
-    read_ranking,
-)
+from groundset.retrieval.gold import Groups, gold, holders
+from groundset.retrieval.index import SEARCH_DEPTH, Ranks, last_rank, ranks_of, settled
+from groundset.retrieval.retrievers import RETRIEVERS, Ranking
 from groundset.rows import jsonl_rows, required
-from groundset.run.record import verdicts_of
 from groundset.run.run import Run, open_run
+from groundset.searching import MEASURES, answerable, ask_system, embedder_of, ranked, search
 from groundset.stats import ALPHA, Estimate, Units, Values, bootstrap_mean
 
 _TESTED = "nDCG@10"  # between two searches it varies least over questions, so it sees most
@@ -72,6 +66,12 @@ class RoundtripOptions(Options):
         f"Retrievers: {', '.join(RETRIEVERS)} (reciprocal rank fusion of both), and your own:"
         " `module:function`, or the address of a server.",
         metavar="NAME,...",
+    )
+    against: Path | None = option(
+        None,
+        "Your users' own questions on the same documents, a run of `generate --questions` or .csv"
+        " or .jsonl with `question` and `chunk_id`: does the set rank retrievers as they do?",
+        metavar="OWN",
     )
     ranking: tuple[Path, ...] = option(
         (),
@@ -94,25 +94,8 @@ class RoundtripOptions(Options):
     quiet: bool = option(False, "Show no progress.", short="-q")
 
 
-def _recall(most: int) -> Callable[[Ranks], float]:
-    return lambda ranks: sum(rank is not None and rank <= most for rank in ranks) / len(ranks)
-
-
-def _gain(ranks: Ranks) -> float:
-    gained = sum(1 / np.log2(1 + rank) for rank in ranks if rank and rank <= 10)
-    return float(
-        min(1.0, gained / sum(1 / np.log2(1 + rank) for rank in range(1, min(len(ranks), 10) + 1)))
-    )
-
-
-MEASURES: Mapping[str, Callable[[Ranks], float]] = {
-    "recall@1": _recall(1),
-    "recall@5": _recall(5),
-    "recall@10": _recall(10),
-    "MRR": lambda ranks: max(1 / rank if rank else 0.0 for rank in ranks),
-    "nDCG@10": _gain,
-}
 _LOST = 4  # the exit status
+_FEWEST_OWN = 4  # own questions, of which halves can be compared
 
 
 class Result(NamedTuple):
@@ -151,6 +134,7 @@ class Comparison(NamedTuple):
     differences: Sequence[Difference]  # every pair
     notes: Sequence[str]  # what to know about the method and its biases
     gate: Gate | None = None  # the last result beside a baseline
+    agreement: Agreement | None = None  # with the user's own questions
 
     def conclusions(self) -> list[str]:
         """Return a sentence for each pair of retrievers with a significant difference, and one for
@@ -214,6 +198,7 @@ class Comparison(NamedTuple):
             "conclusions": self.conclusions(),
             "notes": list(self.notes),
             **({"gate": self.gate.record()} if self.gate else {}),
+            **({"agreement": self.agreement._asdict()} if self.agreement else {}),
         }
 
     def rows(self) -> Iterator[dict[str, Any]]:
@@ -251,6 +236,10 @@ def roundtrip(options: RoundtripOptions) -> int:
     )
     for line in (*found.conclusions(), found.what_it_sees(), *found.notes):
         say(line)
+    if found.agreement:
+        say_table(["agreement", "the set", "own questions"], found.agreement.table())
+        for line in found.agreement.notes():
+            say(line)
     if found.gate:
         say(found.gate.markdown())
     return status
@@ -266,113 +255,94 @@ def compare(options: RoundtripOptions) -> Comparison:
     if options.out is not None:
         check_target(expanded(options.out))
     run = open_run(options.run)
-    verdicts = verdicts_of(run.reviews)
-    samples = [
-        sample
-        for sample in run.samples
-        if sample.retrieval_gt and "refused" not in verdicts.get(sample.id, ())
-    ]
+    samples = answerable(run)
     if not samples:
         raise InputError(
             f"{run.folder}: has no question that a chunk answers, so there is nothing to be found"
         )
     units, _ = stats.resampling_units([sample.contexts[0].doc_id for sample in samples])
-    names = dict.fromkeys(filter(None, map(str.strip, options.retriever.split(","))))
-    own = [name for name in names if name not in RETRIEVERS]
-    if unknown := [name for name in own if ":" not in name]:
-        raise InputError(
-            f"--retriever {unknown[0]}: choose from {', '.join(RETRIEVERS)}, or name your own as"
-            " module:function or by its address"
-        )
-    if options.baseline and len(own) + len(options.ranking) != 1:
+    systems = {*_names(options)} - {*RETRIEVERS}
+    if options.baseline and len(systems) + len(options.ranking) != 1:
         raise InputError(
             "--baseline: name one --ranking FILE, or your own --retriever, which is tested against"
             " it"
         )
-    groups = gold(samples, run.chunks)
-    others = [
-        *((name, _own(name, run, samples, groups)) for name in own),
-        *((str(file), _ranked(file, run, samples)) for file in options.ranking),
-    ]
-    built_in = ["dense", *(name for name in names if name in RETRIEVERS and name != "dense")]
-    questions = [sample.question for sample in samples]
-    searched = search(run, questions, built_in, quiet=options.quiet)
-    results = [
-        measured(name, rankings, groups, units)
-        for name, rankings in chain(searched.items(), others)
-    ]
+    own = _own_side(options.against, run) if options.against else Side([], [])
+    asked = [*samples, *own.samples]
+    groups = [*gold(samples, run.chunks), *holders(own.places, run.chunks)]
+    agreed, count = None, len(samples)
+    with Progress(quiet=options.quiet) as progress:
+        progress.phase(f"Searching {len(asked):,} questions")
+        embedder = embedder_of(run)
+        rankings = _rankings(options, run, embedder, asked, groups)
+        results = [
+            measured(name, found[:count], groups[:count], units) for name, found in rankings.items()
+        ]
+        if options.against:
+            methods = [
+                Method(name, 0, [*map(ranks_of, found, groups)]) for name, found in rankings.items()
+            ]
+            usual = float(np.median([len(chunk.text) for chunk in run.chunks.values()]))
+            ours = side_of(samples, run.chunks)
+            for size in (round(factor * usual) for factor in SIZES):
+                progress.phase(f"Searching chunks of {size:,} characters")
+                methods += methods_at(size, run, embedder, ours, own)
+            agreed = agreement(run, ours, own, methods, options.measure)
     tested = (
-        _gate(options.baseline, run, samples, groups, results[-1], units, options.measure)
+        _gate(options.baseline, run, samples, groups[:count], results[-1], units, options.measure)
         if options.baseline
         else None
     )
     texts = {chunk_id: chunk.text for chunk_id, chunk in run.chunks.items()}
     pairs = differences(results, units, options.measure)
     notes = _notes(run, samples, results)
-    found = Comparison(samples, texts, results, options.measure, pairs, notes, tested)
+    found = Comparison(samples, texts, results, options.measure, pairs, notes, tested, agreed)
     if options.out is not None:
         write_rows(expanded(options.out), found.rows())
     return found
 
 
-def _ranked(file: Path, run: Run, samples: Sequence[Sample]) -> list[Ranking]:
-    """Read the rankings of a file, which may have others of the run's questions, too."""
-    ids = [sample.id for sample in samples]
-    others = {sample.id for sample in run.samples}
-    return read_ranking(expanded(file), ids, run.chunks.keys(), others)
-
-
-def _own(name: str, run: Run, samples: Sequence[Sample], groups: Sequence[Groups]) -> list[Ranking]:
-    """Ask the user's own system.
-
-    Raises:
-        InputError: it returns what is neither an id nor a text of the run.
+def _names(options: RoundtripOptions) -> list[str]:
+    """Return the names of the retrievers, each once, the run's own first; beside own questions all
+    built-in ones.
     """
-    found = ask_own(name, [sample.question for sample in samples])
-    strange = [text for texts in found for text in texts if text not in run.chunks]
-    if any(text in run.chunks for texts in found for text in texts):
-        if strange:
-            raise InputError(f"--retriever {name}: no chunk {strange[0]} in the run")
-        return found
-    passages = [one_line(plain(chunk.text)) for chunk in run.chunks.values()]
-    returned = (one_line(plain(text)) for text in strange)
-    if not any(
-        passage in text or (len(text) >= TELLING and text in passage)
-        for text in returned
-        for passage in passages
-    ):
+    named = [*filter(None, map(str.strip, options.retriever.split(",")))]
+    if unknown := [name for name in named if name not in RETRIEVERS and ":" not in name]:
         raise InputError(
-            f"--retriever {name}: nothing that it found is the id or the text of a chunk of the run"
+            f"--retriever {unknown[0]}: choose from {', '.join(RETRIEVERS)}, or name your own as"
+            " module:function or by its address"
         )
-    return [
-        as_chunks(texts, sample, needed, run.chunks)
-        for texts, sample, needed in zip(found, samples, groups, strict=True)
-    ]
+    return list(dict.fromkeys(("dense", *(RETRIEVERS if options.against else ()), *named)))
 
 
-def search(
-    run: Run, questions: Sequence[str], names: Sequence[str], *, quiet: bool = False
+def _rankings(
+    options: RoundtripOptions,
+    run: Run,
+    embedder: Embedder,
+    samples: Sequence[Sample],
+    groups: Sequence[Groups],
 ) -> dict[str, list[Ranking]]:
-    """Return the rankings of retrievers, of which the first is the dense one of the run.
+    """Return what each retriever finds for some questions."""
+    names = _names(options)
+    questions = [sample.question for sample in samples]
+    built_in = search(run, embedder, questions, [name for name in names if name in RETRIEVERS])
+    own = {name: ask_system(name, run, samples, groups) for name in names if name not in RETRIEVERS}
+    return built_in | own | {str(file): ranked(file, run, samples) for file in options.ranking}
 
-    Raises:
-        InputError: the embedder of the run now has other weights.
-    """
-    with Progress(quiet=quiet) as progress:
-        progress.phase(f"Searching {len(questions):,} questions")
-        used = (run.record.get("models") or {}).get("embedder") or {}
-        embedder = embed.open_embedder(used.get("name") or DEFAULT_EMBEDDER)
-        if embedder.sha256 != used.get("sha256"):
-            raise InputError(
-                f"{embedder.name}: its weights differ from those that {run.folder} was made with"
-            )
-        index = Index(run.vectors, list(run.chunks.values()), embedder)
-        made = {"dense": [[hit.chunk_id for hit in hits] for hits in index.search_many(questions)]}
-        if len(names) > 1:
-            by_words = bm25({chunk_id: chunk.text for chunk_id, chunk in run.chunks.items()})
-            made["bm25"] = list(map(by_words, questions))
-            made["hybrid"] = [fuse(*pair) for pair in zip(made["dense"], made["bm25"], strict=True)]
-    return {name: made[name] for name in names}
+
+def _own_side(source: Path, run: Run) -> Side:
+    """Return the user's own questions on the documents of a run."""
+    own = own_questions(source, "--against", run)
+    if strange := own.documents.keys() - run.documents.keys():
+        path = own.documents[min(strange)].path
+        raise InputError(f"--against {source}: {path} differs in RUN; take the same documents")
+    found = side_of(answerable(own), own.chunks)
+    if (count := len(found.samples)) < _FEWEST_OWN:
+        raise InputError(
+            f"--against {source}: only {counted(count, 'question')} with known chunks; take 20 or"
+            " more, with a column chunk_id or as a run"
+        )
+    return found
 
 
 def _gate(
@@ -413,7 +383,7 @@ def _gate(
             " what roundtrip --out wrote before"
         )
     else:
-        rankings = _ranked(baseline, run, samples)
+        rankings = ranked(baseline, run, samples)
         before = dict(measured(str(baseline), rankings, groups, units).values)
     after = {name: values[common] for name, values in result.values.items()}
     return gate([samples[place] for place in common], before, after, measure, notes)

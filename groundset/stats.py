@@ -25,7 +25,7 @@ _SPREAD = 0.25
 _DRAWS: dict[str, Any] = {"batch": 500, "rng": 0, "vectorized": True}
 _FEWEST_DRAWS, _DRAWS_PER_TEST = 9_999, 100  # permutations
 _FEWEST_DOCUMENTS = 10
-_REACH = 1.959964  # of a 95 % interval, in standard errors
+REACH = 1.959964  # of a 95 % interval, in standard errors
 
 
 class Estimate(NamedTuple):
@@ -47,6 +47,14 @@ def wilson(part: int, whole: int) -> Estimate | None:
         return None
     bounds = scipy.stats.binomtest(part, whole).proportion_ci(method="wilson")
     return Estimate(part / whole, float(bounds.low), float(bounds.high))
+
+
+def quartiles(values: Sequence[float] | Values) -> Estimate | None:
+    """Return a median with the quartiles; None without values."""
+    if not len(values):
+        return None
+    low, middle, high = np.quantile(values, (0.25, 0.5, 0.75)).tolist()
+    return Estimate(middle, low, high)
 
 
 def equal_width(count: int) -> float:
@@ -207,7 +215,7 @@ def spread_of(gain: Estimate, questions: int) -> float:
     """Return the standard deviation of a difference on one question, from the interval of its
     mean.
     """
-    return (gain.high - gain.low) / (2 * _REACH) * math.sqrt(questions)
+    return (gain.high - gain.low) / (2 * REACH) * math.sqrt(questions)
 
 
 def detectable_gain(gain: Estimate, tests: float = 1) -> float:

@@ -12,7 +12,7 @@ from sentencex import segment
 from snowballstemmer import stemmer
 from text_to_num import alpha2digit
 
-from groundset.programs.text import tokens
+from groundset.programs.text import share, tokens
 
 Pattern = re.Pattern[str]
 
@@ -131,6 +131,11 @@ class Language:
     def content_words(self, text: str) -> list[str]:
         """Return the stems of the content words in a text, including numbers."""
         return list(_content_words(text, self.stop_words, self.stemmer))
+
+    def shared_words(self, question: str, passage: str) -> float:
+        """Return the share of the content words of a question that a passage has."""
+        asked = set(self.content_words(question))
+        return share(len(asked & set(self.content_words(passage))), len(asked))
 
     def in_digits(self, text: str) -> str:
         """Return a text with number words from three on replaced by digits; "one" and "two" are

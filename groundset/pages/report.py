@@ -14,11 +14,11 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from groundset import __version__, stats
+from groundset.agreement import own_questions, side_of
 from groundset.files import check_target, is_stream, json_text, write_text
 from groundset.options import Options, option
 from groundset.pages.html import excerpt, marked, render
-from groundset.pages.queries import beside_queries
-from groundset.printing import counted, say, say_lines, say_table
+from groundset.printing import counted, say, say_lines
 from groundset.programs.errors import InputError
 from groundset.programs.text import plain, tokens
 from groundset.programs.types import Reject, Sample
@@ -53,7 +53,7 @@ class ReportOptions(Options):
     Its sections are the questions with their answers and evidence, what was made and refused,
     retrieval, variety and cost. The page is one file that loads nothing. With --against, it
     compares two runs and says what their samples could have shown; with --queries, it sets the
-    questions beside those that users ask.
+    wording of the questions beside that of your users.
     """
 
     run: Path = option(..., "Folder of the run.", metavar="RUN", argument=True)
@@ -83,7 +83,7 @@ def report(options: ReportOptions) -> Path | None:
         if not is_stream(out) and out.suffix.lower() != ".html":
             raise InputError(f"--out {out}: must end with .html")
     run, against = open_run(options.run), open_run(options.against) if options.against else None
-    queries = beside_queries(run, options.queries) if options.queries else None
+    queries = own_questions(options.queries, "--queries", run) if options.queries else None
     if options.as_json:
         say_lines(json_text(report_record(run, against, queries), indent=2))
         return None
@@ -91,17 +91,11 @@ def report(options: ReportOptions) -> Path | None:
     text = report_page(run, against, queries)
     write_text(page, text, follow=out is not None)  # a link in the place of our own is replaced
     if not is_stream(page):
-        if queries:
-            say_table(
-                ("", "questions", "queries"),
-                [[each["measure"], *each["text"]] for each in queries["measures"]],
-            )
-            say_lines("\n".join(queries["conclusions"]))
         say(f"report: {page}")
     return page
 
 
-def report_page(run: Run, against: Run | None = None, queries: Figures | None = None) -> str:
+def report_page(run: Run, against: Run | None = None, queries: Run | None = None) -> str:
     """Return the report of a run as HTML."""
     figures, reviews = report_record(run, against, queries), latest_reviews(run.reviews)
     return render(
@@ -120,7 +114,7 @@ def report_page(run: Run, against: Run | None = None, queries: Figures | None = 
     )
 
 
-def report_record(run: Run, against: Run | None = None, queries: Figures | None = None) -> Figures:
+def report_record(run: Run, against: Run | None = None, queries: Run | None = None) -> Figures:
     """Return the figures of a run as JSON types; see the head of this module.
 
     Raises:
@@ -137,7 +131,7 @@ def report_record(run: Run, against: Run | None = None, queries: Figures | None 
         "retrieval": _retrieval(run),
         "variety": _variety(run),
         "cost": _cost(run),
-        **({"queries": queries} if queries else {}),
+        **({"queries": _wording(queries)} if queries else {}),
         **({} if against is None else {"comparison": compare(run, against)}),
     }
 
@@ -158,10 +152,8 @@ def share(part: int, whole: int) -> Figures | None:
 
 def quartiles(values: Sequence[float] | Values) -> Figures | None:
     """Return a median with the quartiles."""
-    if not len(values):
-        return None
-    low, middle, high = np.quantile(values, (0.25, 0.5, 0.75)).tolist()
-    return {"value": middle, "low": low, "high": high, "of": len(values)}
+    found = stats.quartiles(values)
+    return found and {**found._asdict(), "of": len(values)}
 
 
 def answerable(samples: Iterable[Sample]) -> list[Sample]:
@@ -271,16 +263,29 @@ def _retrieval(run: Run) -> Figures:
 
 def _variety(run: Run) -> Figures:
     """Return how the questions differ."""
-    samples, questions = run.samples, [tokens(sample.question) for sample in run.samples]
+    samples = run.samples
     return {
         "evolutions": _counts(sample.evolution for sample in samples),
         "kinds": _counts(
             str(sample.metadata["kind"]) for sample in samples if sample.metadata.get("kind")
         ),
-        "first_words": _counts((words or [""])[0][:_LONGEST_WORD] for words in questions),
+        "first_words": _counts(
+            (tokens(sample.question) or [""])[0][:_LONGEST_WORD] for sample in samples
+        ),
         "languages": _counts(sample.language for sample in samples),
-        "question_words": quartiles([len(words) for words in questions]),
+        **_wording(run),
         "answer_words": quartiles([len(tokens(sample.answer)) for sample in samples]),
+    }
+
+
+def _wording(run: Run) -> Figures:
+    """Return how long questions are, and which share of their content words stands near their
+    gold.
+    """
+    side = side_of(run.samples, run.chunks)
+    return {
+        "question_words": quartiles(side.lengths()),
+        "shared_words": quartiles(side.shared_words(run.documents)),
     }
 
 

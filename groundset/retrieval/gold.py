@@ -1,15 +1,28 @@
 """What serves a question beside the chunks of its ``retrieval_gt``: copies, overlapping chunks with
-the same evidence, and texts of another chunker that hold a chunk or its evidence.
+the same evidence, chunks of another size at the same place, and texts of another chunker that hold
+a chunk or its evidence.
 """
 
+import re
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from typing import NamedTuple
 
 from groundset.programs.checks import TELLING, find_quote
+from groundset.programs.languages import LANGUAGES
 from groundset.programs.text import one_line, plain
-from groundset.programs.types import Chunk, Sample
+from groundset.programs.types import Chunk, Document, Sample
 
 Groups = list[list[str]]
+_AROUND = 200  # characters
+
+
+class Passage(NamedTuple):
+    """The place in a document of what answers a question."""
+
+    doc_id: str
+    start: int
+    end: int
 
 
 def gold(samples: Sequence[Sample], chunks: Mapping[str, Chunk]) -> list[Groups]:
@@ -75,3 +88,69 @@ def holds_passage(text: str, passage: str, evidence: Sequence[str]) -> bool:
 def _has_all(text: str, parts: Sequence[str]) -> bool:
     bare = one_line(plain(text))
     return bool(parts) and all(one_line(part) in bare for part in parts)
+
+
+def passages(sample: Sample, chunks: Mapping[str, Chunk]) -> list[list[Passage]]:
+    """Return the places of the evidence of each group; a chunk without any is one as a whole."""
+    return [
+        [place for name in group for place in _places(sample, chunks[name])]
+        for group in sample.retrieval_gt
+    ]
+
+
+def _places(sample: Sample, chunk: Chunk) -> list[Passage]:
+    spans = [find_words(chunk.text, quote) for quote in evidence_in(sample, chunk)]
+    return [
+        Passage(chunk.doc_id, chunk.start + start, chunk.start + end)
+        for start, end in filter(None, spans)
+    ] or [Passage(chunk.doc_id, chunk.start, chunk.end)]
+
+
+def find_words(text: str, words: str) -> tuple[int, int] | None:
+    """Return where words stand in a text, whatever space, markup and punctuation is between
+    them.
+    """
+    parts = re.findall(r"[^\W_]+", words)
+    found = re.search(r"[\W_]+".join(parts), text, re.IGNORECASE) if parts else None
+    return found.span() if found else None
+
+
+def holders(
+    asked: Iterable[Sequence[Sequence[Passage]]], chunks: Mapping[str, Chunk]
+) -> list[Groups]:
+    """Return the chunks that hold half of a passage of each group, or lie half in it, with their
+    copies.
+    """
+    copies, inside = defaultdict(list), defaultdict(list)
+    for chunk in chunks.values():
+        copies[chunk.text].append(chunk.chunk_id)
+        inside[chunk.doc_id].append(chunk)
+
+    def holding(group: Sequence[Passage]) -> list[str]:
+        held = [
+            chunk for place in group for chunk in inside[place.doc_id] if _shares_half(place, chunk)
+        ]
+        return list(dict.fromkeys(copy for chunk in held for copy in copies[chunk.text]))
+
+    return [list(map(holding, groups)) for groups in asked]
+
+
+def _shares_half(place: Passage, chunk: Chunk) -> bool:
+    shared = min(place.end, chunk.end) - max(place.start, chunk.start)
+    return shared > 0 and 2 * shared >= min(place.end - place.start, chunk.end - chunk.start)
+
+
+def words_near_gold(
+    sample: Sample, groups: Sequence[Sequence[Passage]], documents: Mapping[str, Document]
+) -> float:
+    """Return the share of the content words of a question that stand near one of its passages, the
+    highest of all.
+    """
+    return max(
+        LANGUAGES[sample.language].shared_words(
+            sample.question,
+            documents[place.doc_id].text[max(0, place.start - _AROUND) : place.end + _AROUND],
+        )
+        for group in groups
+        for place in group
+    )

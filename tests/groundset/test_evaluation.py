@@ -13,10 +13,11 @@ import pytest
 from searched_run import WORDS, about_words, chunks_of, sample
 
 from groundset import cli
-from groundset.evaluation import MEASURES, RoundtripOptions, compare, roundtrip
+from groundset.evaluation import RoundtripOptions, compare, roundtrip
 from groundset.programs.errors import InputError
 from groundset.programs.types import Chunk
 from groundset.retrieval import embed
+from groundset.searching import MEASURES
 
 
 def measures(*ranks: int | None) -> dict[str, float]:

@@ -104,6 +104,7 @@ def test_figures(make_run):
     assert retrieval["sight"]["questions"] == 4
     assert variety["first_words"] == {"when": 2, "who": 1, "how": 1}
     assert variety["question_words"]["value"] == 5
+    assert variety["shared_words"] == {"value": 1, "low": 1, "high": 1, "of": 4}
     assert found["cost"]["per_sample"] == {
         "calls": 5,
         "prompt_tokens": 2000,
@@ -160,6 +161,20 @@ def test_the_page_may_load_and_run_nothing(make_run):
     assert "default-src &#39;none&#39;" in policy
     assert "unsafe" not in policy
     assert not re.findall(r"(?:src|href)=\"(?!#|data:,)", text)
+
+
+def test_wording_beside_that_of_users(make_run, tmp_path, capsys):
+    file, run = tmp_path / "log.csv", make_run().folder
+    file.write_text("query,chunk_id\nferry departure,c0\nwhen sundays open,\n", "utf-8")
+    page = report(ReportOptions(run=run, queries=file))
+    assert page is not None
+    text = Page(page.read_text("utf-8")).text
+    assert "Words per query of your users 2 half of them 2 to 3" in text
+    assert "The same of your users’ queries 0.50 half of them 0.50 to 0.50" in text
+    report(ReportOptions(run=run, queries=file, as_json=True))
+    found = json.loads(capsys.readouterr().out.partition("\n")[2])["queries"]
+    assert found["question_words"]["value"] == 2.5
+    assert found["shared_words"] == {"value": 0.5, "low": 0.5, "high": 0.5, "of": 1}
 
 
 def test_where_the_page_is_written(make_run, tmp_path, capsys):

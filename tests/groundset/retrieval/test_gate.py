@@ -9,8 +9,9 @@ from typing import Any
 import pytest
 from searched_run import WORDS, about_words, chunks_of, ranked, sample
 
-from groundset.evaluation import MEASURES, RoundtripOptions, compare, roundtrip
+from groundset.evaluation import RoundtripOptions, compare, roundtrip
 from groundset.programs.errors import InputError
+from groundset.searching import MEASURES
 
 
 @pytest.mark.parametrize("written", [False, True], ids=["ranking", "written by --out"])

@@ -1,0 +1,116 @@
+"""The searches of a run: its answerable questions, the built-in retrievers and the user's own
+systems, and the measures of what they find.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+
+import numpy as np
+
+from groundset.options import DEFAULT_EMBEDDER, expanded
+from groundset.programs.checks import TELLING
+from groundset.programs.errors import InputError
+from groundset.programs.text import one_line, plain
+from groundset.programs.types import Sample
+from groundset.retrieval import embed
+from groundset.retrieval.embed import Embedder
+from groundset.retrieval.gold import Groups, as_chunks
+from groundset.retrieval.index import Index, Ranks
+from groundset.retrieval.retrievers import Ranking, ask_own, bm25, fuse, read_ranking
+from groundset.run.record import verdicts_of
+from groundset.run.run import Run
+
+
+def _recall(most: int) -> Callable[[Ranks], float]:
+    return lambda ranks: sum(rank is not None and rank <= most for rank in ranks) / len(ranks)
+
+
+def _gain(ranks: Ranks) -> float:
+    gained = sum(1 / np.log2(1 + rank) for rank in ranks if rank and rank <= 10)
+    return float(
+        min(1.0, gained / sum(1 / np.log2(1 + rank) for rank in range(1, min(len(ranks), 10) + 1)))
+    )
+
+
+MEASURES: Mapping[str, Callable[[Ranks], float]] = {
+    "recall@1": _recall(1),
+    "recall@5": _recall(5),
+    "recall@10": _recall(10),
+    "MRR": lambda ranks: max(1 / rank if rank else 0.0 for rank in ranks),
+    "nDCG@10": _gain,
+}
+
+
+def answerable(run: Run) -> list[Sample]:
+    """Return the questions of a run that a chunk answers and no reviewer refused."""
+    verdicts = verdicts_of(run.reviews)
+    return [
+        sample
+        for sample in run.samples
+        if sample.retrieval_gt and "refused" not in verdicts.get(sample.id, ())
+    ]
+
+
+def embedder_of(run: Run) -> Embedder:
+    """Open the embedder of a run.
+
+    Raises:
+        InputError: it now has other weights.
+    """
+    used = (run.record.get("models") or {}).get("embedder") or {}
+    embedder = embed.open_embedder(used.get("name") or DEFAULT_EMBEDDER)
+    if embedder.sha256 != used.get("sha256"):
+        raise InputError(
+            f"{embedder.name}: its weights differ from those that {run.folder} was made with"
+        )
+    return embedder
+
+
+def search(
+    run: Run, embedder: Embedder, questions: Sequence[str], names: Sequence[str]
+) -> dict[str, list[Ranking]]:
+    """Return the rankings of retrievers, of which the first is the dense one of the run."""
+    index = Index(run.vectors, list(run.chunks.values()), embedder)
+    made = {"dense": [[hit.chunk_id for hit in hits] for hits in index.search_many(questions)]}
+    if len(names) > 1:
+        by_words = bm25({chunk_id: chunk.text for chunk_id, chunk in run.chunks.items()})
+        made["bm25"] = list(map(by_words, questions))
+        made["hybrid"] = [fuse(*pair) for pair in zip(made["dense"], made["bm25"], strict=True)]
+    return {name: made[name] for name in names}
+
+
+def ranked(file: Path, run: Run, samples: Sequence[Sample]) -> list[Ranking]:
+    """Read the rankings of a file, which may have others of the run's questions, too."""
+    ids = [sample.id for sample in samples]
+    others = {sample.id for sample in run.samples}
+    return read_ranking(expanded(file), ids, run.chunks.keys(), others)
+
+
+def ask_system(
+    name: str, run: Run, samples: Sequence[Sample], groups: Sequence[Groups]
+) -> list[Ranking]:
+    """Ask the user's own system.
+
+    Raises:
+        InputError: it returns what is neither an id nor a text of the run.
+    """
+    found = ask_own(name, [sample.question for sample in samples])
+    strange = [text for texts in found for text in texts if text not in run.chunks]
+    if any(text in run.chunks for texts in found for text in texts):
+        if strange:
+            raise InputError(f"--retriever {name}: no chunk {strange[0]} in the run")
+        return found
+    passages = [one_line(plain(chunk.text)) for chunk in run.chunks.values()]
+    returned = (one_line(plain(text)) for text in strange)
+    if not any(
+        passage in text or (len(text) >= TELLING and text in passage)
+        for text in returned
+        for passage in passages
+    ):
+        raise InputError(
+            f"--retriever {name}: nothing that it found is the id or the text of a chunk of the run"
+        )
+    return [
+        as_chunks(texts, sample, needed, run.chunks)
+        for texts, sample, needed in zip(found, samples, groups, strict=True)
+    ]

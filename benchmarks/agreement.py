@@ -15,7 +15,6 @@ from pathlib import Path
 from groundset.agreement import Method, Side, agreement, methods_at, side_of
 from groundset.printing import say, say_table
 from groundset.programs.languages import language_of
-from groundset.programs.types import Sample
 from groundset.retrieval.gold import Passage, find_words
 from groundset.run.run import Run, open_run
 from groundset.searching import answerable, embedder_of
@@ -36,10 +35,9 @@ def real_questions(docs: Path, file: Path, run: Run) -> Side:
             if span := find_words(document.text, raw[gold["start"] : gold["end"]]):
                 found.append(Passage(document.doc_id, *span))
         if found:
-            question = row["question"]
-            samples.append(
-                Sample.model_construct(question=question, language=language_of(question))
-            )
+            # Of a sample of this side only question and language count.
+            asked = {"question": row["question"], "language": language_of(row["question"])}
+            samples.append(run[0].model_copy(update=asked))
             places.append([found])
     return Side(samples, places)
 

@@ -15,7 +15,7 @@ from pathlib import Path
 from groundset.agreement import Method, Side, agreement, methods_at, side_of
 from groundset.printing import say, say_table
 from groundset.programs.languages import language_of
-from groundset.retrieval.gold import Passage, find_words
+from groundset.retrieval.gold import GoldSpan, find_words
 from groundset.run.run import Run, open_run
 from groundset.searching import answerable, embedder_of
 
@@ -33,7 +33,7 @@ def real_questions(docs: Path, file: Path, run: Run) -> Side:
             raw = (docs / gold["file"]).read_text(encoding="utf-8")
             document = documents[gold["file"]]
             if span := find_words(document.text, raw[gold["start"] : gold["end"]]):
-                found.append(Passage(document.doc_id, *span))
+                found.append(GoldSpan(document.doc_id, *span))
         if found:
             # Of a sample of this side only question and language count.
             asked = {"question": row["question"], "language": language_of(row["question"])}

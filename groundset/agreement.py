@@ -26,7 +26,7 @@ from groundset.programs.languages import language_among
 from groundset.programs.text import one_line, share, tokens
 from groundset.programs.types import Chunk, Document, Retrieval, Sample
 from groundset.retrieval.embed import Embedder
-from groundset.retrieval.gold import Passage, holders, passages, words_near_gold
+from groundset.retrieval.gold import GoldSpan, gold_spans, holders, words_near_gold
 from groundset.retrieval.index import Ranks, ranks_of
 from groundset.retrieval.retrievers import RETRIEVERS, Ranking
 from groundset.rows import named_rows, optional
@@ -46,7 +46,7 @@ class Side(NamedTuple):
     """Questions that chunks answer, and the places of these groups in the documents."""
 
     samples: Sequence[Sample]
-    places: Sequence[list[list[Passage]]]
+    places: Sequence[list[list[GoldSpan]]]
 
     def ranks(self, rankings: Sequence[Ranking], chunks: Mapping[str, Chunk]) -> list[Ranks]:
         """Return the ranks of the groups of each question in rankings of some chunks."""
@@ -71,7 +71,7 @@ class Method(NamedTuple):
     ranks: Sequence[Ranks]
 
 
-class Agreement(NamedTuple):
+class RankingAgreement(NamedTuple):
     """How far a set agrees with the user's own questions."""
 
     methods: Sequence[str]
@@ -105,7 +105,7 @@ class Agreement(NamedTuple):
 
 def side_of(samples: Sequence[Sample], chunks: Mapping[str, Chunk]) -> Side:
     """Return questions with the places of the chunks that answer them."""
-    return Side(samples, [passages(sample, chunks) for sample in samples])
+    return Side(samples, [gold_spans(sample, chunks) for sample in samples])
 
 
 def methods_at(
@@ -128,7 +128,7 @@ def methods_at(
 
 def agreement(
     run: Run, ours: Side, theirs: Side, methods: Sequence[Method], measure: str
-) -> Agreement:
+) -> RankingAgreement:
     """Compare what the questions of a set and the user's own say about methods."""
     of = MEASURES[measure]
     values = np.array([[of(ranks) for ranks in method.ranks] for method in methods])
@@ -178,7 +178,7 @@ def agreement(
             quartiles(theirs.shared_words(run.documents)),
         ),
     }
-    return Agreement(names, len(same_chunks), int(is_told.sum()), figures)
+    return RankingAgreement(names, len(same_chunks), int(is_told.sum()), figures)
 
 
 def _differences(values: Values, pairs: NDArray[np.intp]) -> tuple[Values, NDArray[np.bool_]]:

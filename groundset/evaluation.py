@@ -25,8 +25,8 @@ import numpy as np
 from groundset import stats
 from groundset.agreement import (
     SIZES,
-    Agreement,
     Method,
+    RankingAgreement,
     Side,
     agreement,
     methods_at,
@@ -134,7 +134,7 @@ class Comparison(NamedTuple):
     differences: Sequence[Difference]  # every pair
     notes: Sequence[str]  # what to know about the method and its biases
     gate: Gate | None = None  # the last result beside a baseline
-    agreement: Agreement | None = None  # with the user's own questions
+    agreement: RankingAgreement | None = None  # with the user's own questions
 
     def conclusions(self) -> list[str]:
         """Return a sentence for each pair of retrievers with a significant difference, and one for

@@ -17,7 +17,7 @@ Groups = list[list[str]]
 _AROUND = 200  # characters
 
 
-class Passage(NamedTuple):
+class GoldSpan(NamedTuple):
     """The place in a document of what answers a question."""
 
     doc_id: str
@@ -90,7 +90,7 @@ def _has_all(text: str, parts: Sequence[str]) -> bool:
     return bool(parts) and all(one_line(part) in bare for part in parts)
 
 
-def passages(sample: Sample, chunks: Mapping[str, Chunk]) -> list[list[Passage]]:
+def gold_spans(sample: Sample, chunks: Mapping[str, Chunk]) -> list[list[GoldSpan]]:
     """Return the places of the evidence of each group; a chunk without any is one as a whole."""
     return [
         [place for name in group for place in _places(sample, chunks[name])]
@@ -98,12 +98,12 @@ def passages(sample: Sample, chunks: Mapping[str, Chunk]) -> list[list[Passage]]
     ]
 
 
-def _places(sample: Sample, chunk: Chunk) -> list[Passage]:
+def _places(sample: Sample, chunk: Chunk) -> list[GoldSpan]:
     spans = [find_words(chunk.text, quote) for quote in evidence_in(sample, chunk)]
     return [
-        Passage(chunk.doc_id, chunk.start + start, chunk.start + end)
+        GoldSpan(chunk.doc_id, chunk.start + start, chunk.start + end)
         for start, end in filter(None, spans)
-    ] or [Passage(chunk.doc_id, chunk.start, chunk.end)]
+    ] or [GoldSpan(chunk.doc_id, chunk.start, chunk.end)]
 
 
 def find_words(text: str, words: str) -> tuple[int, int] | None:
@@ -116,7 +116,7 @@ def find_words(text: str, words: str) -> tuple[int, int] | None:
 
 
 def holders(
-    asked: Iterable[Sequence[Sequence[Passage]]], chunks: Mapping[str, Chunk]
+    asked: Iterable[Sequence[Sequence[GoldSpan]]], chunks: Mapping[str, Chunk]
 ) -> list[Groups]:
     """Return the chunks that hold half of a passage of each group, or lie half in it, with their
     copies.
@@ -126,7 +126,7 @@ def holders(
         copies[chunk.text].append(chunk.chunk_id)
         inside[chunk.doc_id].append(chunk)
 
-    def holding(group: Sequence[Passage]) -> list[str]:
+    def holding(group: Sequence[GoldSpan]) -> list[str]:
         held = [
             chunk for place in group for chunk in inside[place.doc_id] if _shares_half(place, chunk)
         ]
@@ -135,13 +135,13 @@ def holders(
     return [list(map(holding, groups)) for groups in asked]
 
 
-def _shares_half(place: Passage, chunk: Chunk) -> bool:
+def _shares_half(place: GoldSpan, chunk: Chunk) -> bool:
     shared = min(place.end, chunk.end) - max(place.start, chunk.start)
     return shared > 0 and 2 * shared >= min(place.end - place.start, chunk.end - chunk.start)
 
 
 def words_near_gold(
-    sample: Sample, groups: Sequence[Sequence[Passage]], documents: Mapping[str, Document]
+    sample: Sample, groups: Sequence[Sequence[GoldSpan]], documents: Mapping[str, Document]
 ) -> float:
     """Return the share of the content words of a question that stand near one of its passages, the
     highest of all.

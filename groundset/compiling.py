@@ -31,7 +31,7 @@ from groundset.optimizers.prompts import (
     row_id,
     state_of,
 )
-from groundset.optimizers.tasks import PROGRAMS, Task, task, writes
+from groundset.optimizers.tasks import PROGRAMS, CompileTask, task, writes
 from groundset.options import DEFAULT_EMBEDDER, Options, option
 from groundset.printing import Progress, counted, say
 from groundset.programs.errors import InputError, TrackingError
@@ -289,7 +289,7 @@ def _judge(critic: Model | None, options: CompileOptions) -> Any:
 
 
 def _prompted(
-    task: Task,
+    task: CompileTask,
     model: Model,
     prompt_model: Model | None,
     options: CompileOptions,
@@ -359,7 +359,7 @@ def _compared(
     return figures
 
 
-def _trained(task: Task, model: str, options: CompileOptions, progress: Progress) -> Report:
+def _trained(task: CompileTask, model: str, options: CompileOptions, progress: Progress) -> Report:
     """Train weights for a step; the measure is the likelihood of what gold rows want."""
     from groundset.optimizers.finetune import Training, finetune, turns_of  # with torch
 
@@ -392,7 +392,9 @@ def _trained(task: Task, model: str, options: CompileOptions, progress: Progress
     return report
 
 
-def _written(report: Report, task: Task, options: CompileOptions, sha256: str | None) -> list[Path]:
+def _written(
+    report: Report, task: CompileTask, options: CompileOptions, sha256: str | None
+) -> list[Path]:
     """Write what DSPy saves, of a recipe only the steps that changed, and the record; return the
     files of states.
     """

@@ -98,7 +98,7 @@ _LOST = 4  # the exit status
 _FEWEST_OWN = 4  # own questions, of which halves can be compared
 
 
-class Result(NamedTuple):
+class RetrieverResult(NamedTuple):
     """The search of all questions with one retriever."""
 
     retriever: str
@@ -129,7 +129,7 @@ class Comparison(NamedTuple):
 
     samples: Sequence[Sample]  # these questions
     texts: Mapping[str, str]  # of the chunks that were searched, by id
-    results: Sequence[Result]  # of each retriever, the run's own first
+    results: Sequence[RetrieverResult]  # of each retriever, the run's own first
     measure: str  # that is tested
     differences: Sequence[Difference]  # every pair
     notes: Sequence[str]  # what to know about the method and its biases
@@ -350,7 +350,7 @@ def _gate(
     run: Run,
     samples: Sequence[Sample],
     groups: Sequence[Groups],
-    result: Result,
+    result: RetrieverResult,
     units: Units,
     measure: str,
 ) -> Gate:
@@ -401,14 +401,14 @@ def _value(where: str, fields: Mapping[str, Any], measure: str) -> float:
 
 def measured(
     name: str, rankings: list[Ranking], gold: Sequence[Sequence[Sequence[str]]], units: Units
-) -> Result:
+) -> RetrieverResult:
     """Measure rankings by the groups of chunks that each question needs."""
     ranks = [ranks_of(ranking, groups) for ranking, groups in zip(rankings, gold, strict=True)]
     values = {
         name: np.array([measure(each) for each in ranks], dtype=float)
         for name, measure in MEASURES.items()
     }
-    return Result(
+    return RetrieverResult(
         name,
         rankings,
         ranks,
@@ -418,7 +418,7 @@ def measured(
 
 
 def differences(
-    results: Sequence[Result], units: Units, measure: str = _TESTED
+    results: Sequence[RetrieverResult], units: Units, measure: str = _TESTED
 ) -> list[Difference]:
     """Test all pairs of retrievers."""
     pairs = list(combinations(results, 2))
@@ -436,7 +436,7 @@ def differences(
     return found
 
 
-def _notes(run: Run, samples: Sequence[Sample], results: Sequence[Result]) -> list[str]:
+def _notes(run: Run, samples: Sequence[Sample], results: Sequence[RetrieverResult]) -> list[str]:
     documents = len({sample.contexts[0].doc_id for sample in samples})
     notes = [
         f"{len(samples)} questions about {documents} documents; ranks beyond {SEARCH_DEPTH} count"

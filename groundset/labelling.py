@@ -14,7 +14,7 @@ from groundset.programs.errors import InputError
 if TYPE_CHECKING:
     import dspy
 
-    from groundset.optimizers.tasks import Task
+    from groundset.optimizers.tasks import CompileTask
     from groundset.programs.heads import HeadJudge
 
 # Shipped labels, and what they are examples of.
@@ -29,7 +29,7 @@ _SHOWN = 50  # problems of files
 
 
 @for_python
-def step(name: str, labels: Sequence[str | Path] = (), **options: Any) -> "Task":
+def step(name: str, labels: Sequence[str | Path] = (), **options: Any) -> "CompileTask":
     """Return what DSPy needs to compile a step or a recipe: program, trainset, devset, testset and
     metric.
 

@@ -19,7 +19,7 @@ from dspy.teleprompt.gepa import InstructionProposer
 from dspy.utils.callback import BaseCallback
 from dspy.utils.exceptions import AdapterParseError, LMInvalidRequestError
 
-from groundset.optimizers.tasks import Task
+from groundset.optimizers.tasks import CompileTask
 from groundset.programs.adapter import PLAIN_TEXT
 from groundset.programs.errors import CompileError, GroundsetError
 
@@ -37,7 +37,7 @@ Ending = Literal["complete", "budget", "interrupted"]
 class Settings(NamedTuple):
     """What an optimizer is built from: see :func:`compile_program`."""
 
-    task: Task
+    task: CompileTask
     lm: dspy.LM
     prompt_lm: dspy.LM
     calls: int
@@ -148,7 +148,7 @@ class Candidate:
         )
 
 
-class Compiled(NamedTuple):
+class CompileResult(NamedTuple):
     """What :func:`compile_program` returns."""
 
     program: dspy.Module  # the original one if the optimizer was ended before it compared any
@@ -167,7 +167,7 @@ class _StoppedError(BaseException):
 
 def compile_program(
     program: dspy.Module,
-    task: Task,
+    task: CompileTask,
     optimizer: str | Teleprompter,
     *,
     lm: dspy.LM,
@@ -177,7 +177,7 @@ def compile_program(
     threads: int = 1,  # rows at the same time
     verbose: bool = False,  # whether to show what the optimizer prints
     progress: Callable[[], object] = lambda: None,  # is called for each call
-) -> Compiled:
+) -> CompileResult:
     """Return a predictor or a whole program compiled with a key of :data:`OPTIMIZERS`, or any
     optimizer of DSPy.
 
@@ -235,7 +235,7 @@ def compile_program(
             # Of a step that no trace reached.
             state[name]["demos"] = state[name]["demos"] or before["demos"]
         chosen = record.candidate(state)
-    return Compiled(
+    return CompileResult(
         with_state(program, chosen.state), chosen, list(record.known.values()), record.calls, ending
     )
 

@@ -27,7 +27,7 @@ _FEWEST = 8  # complete examples; with fewer, examples without all outputs are t
 
 
 @dataclass(frozen=True)
-class Task:
+class CompileTask:
     """The predictor of a step, or the program of a recipe, with the examples and the metric to
     compile it with.
     """
@@ -56,7 +56,7 @@ def task(
     judge: Judge | None = None,  # decides about what is written
     rows: int | None = None,  # the most of each split
     seed: int = 0,  # of their order
-) -> Task:
+) -> CompileTask:
     """Return the task of a step or a recipe, with the examples in files of labels and gold rows.
 
     Raises:
@@ -88,7 +88,9 @@ def task(
     metric = METRICS[name if name in STEPS else "program"]
     program: Any = step(name) if name in STEPS else PROGRAMS[name][0]()
     train, dev, test = (splits[split][:rows] for split in SPLITS)
-    return Task(name, program, train, dev, test, metric if judge is None else metric.using(judge))
+    return CompileTask(
+        name, program, train, dev, test, metric if judge is None else metric.using(judge)
+    )
 
 
 def _passages(name: str, files: Sequence[Path]) -> list[dspy.Example]:

@@ -42,7 +42,7 @@ class RunStoppedError(BaseException):
     """Ends an attempt because the run stops; DSPy and programs do not take it for a failed call."""
 
 
-class Gate:
+class RunJournal:
     """The journal of a run: keeps finished calls, and lets none begin when the run stops or its
     budget is used up.
     """
@@ -138,7 +138,7 @@ class Made(NamedTuple):
     vector: NDArray[np.float32] | None = None
 
 
-class Engine:
+class Runner:
     """Makes attempts until samples are enough, nothing is left to ask, or the run stops."""
 
     def __init__(
@@ -146,7 +146,7 @@ class Engine:
         store: Store,
         plan: Plan,
         attempt: Callable[[Task], Made],
-        gate: Gate,
+        journal: RunJournal,
         *,
         progress: Progress,
         workers: int = 1,
@@ -155,7 +155,7 @@ class Engine:
         """Take in what the store has; ``attempt`` is called in threads, ``started`` is by
         ``time.monotonic``.
         """
-        self._store, self._plan, self._attempt, self._gate = store, plan, attempt, gate
+        self._store, self._plan, self._attempt, self._journal = store, plan, attempt, journal
         self._progress, self._workers = progress, workers
         self._began = (time.monotonic() if started is None else started) - float(
             store.meta("seconds") or 0.0
@@ -180,18 +180,18 @@ class Engine:
         except RunStoppedError:  # while chunks were waited for
             ending = "interrupted"
         except GroundsetError:
-            self._gate.stopped.set()
+            self._journal.stopped.set()
             self._drain()
             raise
         self._drain()  # what is nearly made is not thrown away
-        self._gate.stopped.set()
-        if ending == "interrupted" and self._gate.ended_by and self._gate.signal is None:
+        self._journal.stopped.set()
+        if ending == "interrupted" and self._journal.ended_by and self._journal.signal is None:
             ending = "budget"
         return "complete" if self._plan.missing <= 0 else ending
 
     def _loop(self) -> Ending:
         while True:
-            while self._plan.in_flight < self._workers and not self._gate.stopped.is_set():
+            while self._plan.in_flight < self._workers and not self._journal.stopped.is_set():
                 task = self._plan.next()
                 if promoted := self._plan.take_promoted():
                     self._store.promote(promoted)
@@ -199,7 +199,7 @@ class Engine:
                 if task is None:
                     break
                 threading.Thread(target=self._make, args=(task,), daemon=True).start()
-            if self._gate.stopped.is_set():
+            if self._journal.stopped.is_set():
                 return "interrupted"
             if self._plan.missing <= 0:
                 return "complete"

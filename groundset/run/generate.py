@@ -38,7 +38,7 @@ from groundset.programs.types import Chunk
 from groundset.retrieval.embed import Embedder, open_embedder
 from groundset.run.attempts import Attempts
 from groundset.run.compiled import NONE, SHIPPED, Compiled, load_compiled, read_own
-from groundset.run.engine import Ending, Engine, Gate
+from groundset.run.engine import Ending, RunJournal, Runner
 from groundset.run.given import hybrid, planned, read_questions
 from groundset.run.options import JUDGE_LM, GenerateOptions, prices
 from groundset.run.plan import Pairs, Plan, quotas
@@ -65,14 +65,14 @@ def generate(options: GenerateOptions) -> int:
         InputError: the input or an option is wrong.
         GroundsetError: the run cannot go on; what was finished is kept.
     """
-    ending, gate, has_ended = _generate(options, hard=True)
+    ending, journal, has_ended = _generate(options, hard=True)
     for line in [] if options.quiet else summary(Run(options.out)):
         say(line)
     _track(options)
     status = (
         _STATUS[ending]
-        if gate.signal is None or ending != "interrupted"
-        else _SIGNALLED + gate.signal
+        if journal.signal is None or ending != "interrupted"
+        else _SIGNALLED + journal.signal
     )
     if not has_ended:  # a normal exit would crash the runtime of a model in the middle of a call
         sys.stdout.flush()
@@ -99,7 +99,7 @@ class _Setup(NamedTuple):
     embedder: Embedder
     parser: Parser | None
     compiled: Compiled
-    gate: Gate
+    journal: RunJournal
     progress: Progress
 
     def models(self) -> dict[str, dict[str, Any]]:
@@ -156,8 +156,8 @@ class _Setup(NamedTuple):
         return HeadJudge(step, self.compiled.heads[step], self.embedder)
 
 
-def _generate(options: GenerateOptions, *, hard: bool) -> tuple[Ending, Gate, bool]:
-    """Set a run up and make it; return how it ended, its gate, and whether all calls have ended."""
+def _generate(options: GenerateOptions, *, hard: bool) -> tuple[Ending, RunJournal, bool]:
+    """Set a run up and make it; return how it ended, its journal, and whether all calls ended."""
     started = time.monotonic()
     if options.track:
         location(options.tracking)  # a wrong address is refused before anything is made
@@ -196,16 +196,16 @@ def _generate(options: GenerateOptions, *, hard: bool) -> tuple[Ending, Gate, bo
             ):  # `align` has made it, without a language model
                 store.set_meta("record", store.meta("record") | setup.record())
                 store.set_meta("identity", identity)
-        setup.gate.attach(store)
+        setup.journal.attach(store)
         store.set_meta("price", prices(options.price) if options.price else None)
-        with setup.gate.stopping_on_signals(progress.note, hard=hard):
+        with setup.journal.stopping_on_signals(progress.note, hard=hard):
             ending, has_ended = _run(setup, questions, corpus, store, started)
         if (
             not has_ended
         ):  # a model cannot be freed in the middle of a call, whose response may still be kept
             progress.close()
             stack.pop_all()
-        return ending, setup.gate, has_ended
+        return ending, setup.journal, has_ended
 
 
 def own_files(options: GenerateOptions) -> tuple[Compiled, Mapping[str, int]]:
@@ -250,12 +250,12 @@ def _open_models(
     options: GenerateOptions, own: Compiled, progress: Progress, stack: ExitStack
 ) -> _Setup:
     """Open the models of a run, and resolve the options that the language model decides."""
-    gate = Gate(calls=options.budget_calls, tokens=options.budget_tokens)
+    journal = RunJournal(calls=options.budget_calls, tokens=options.budget_tokens)
     progress.phase(f"Opening {options.lm}")
     shared: dict[str, Any] = {
         name: getattr(options, name) for name in ("workers", "timeout", "retries", "verbose")
     }
-    shared |= {"journal": gate, "notify": progress.note, "shipped": options.compiled != NONE}
+    shared |= {"journal": journal, "notify": progress.note, "shipped": options.compiled != NONE}
     lm = stack.enter_context(open_model(options.lm, adapters=own.adapters, **shared))
     guided = lm.guided if options.guided is None else options.guided
     if (
@@ -289,7 +289,7 @@ def _open_models(
     progress.phase(f"Opening {options.embedder}")
     embedder = open_embedder(options.embedder, notify=progress.note)
     progress.note(_told(options, lm, critic))
-    setup = _Setup(options, lm, critic, embedder, parser, compiled, gate, progress)
+    setup = _Setup(options, lm, critic, embedder, parser, compiled, journal, progress)
     if options.compiled not in (SHIPPED, NONE):
         progress.note(_used(own, setup))
     return setup
@@ -354,13 +354,13 @@ def _run(
     setup: _Setup, questions: Mapping[str, int], corpus: Corpus, store: Store, started: float
 ) -> tuple[Ending, bool]:
     """Make the attempts; return how it ended, and whether all calls have ended."""
-    options, gate, progress = setup.options, setup.gate, setup.progress
+    options, journal, progress = setup.options, setup.journal, setup.progress
     row, order = options.row, corpus.order(options.seed)
     by_head = setup.by_head["chunk"]
     progress.phase("Preparing chunks", len(order))
     head = setup.head("chunk") if by_head else None
     preparing = Preparing(
-        corpus, order, setup.embedder, head, options.engine, store, progress, gate.check
+        corpus, order, setup.embedder, head, options.engine, store, progress, journal.check
     )
     judge = preparing.verdict if by_head else _reading(setup) if row.judges_chunks else None
     if options.questions:
@@ -388,8 +388,8 @@ def _run(
         )
     programs = _programs(setup, search)
     attempts = Attempts(options, corpus, preparing, judge, programs, setup.lm.lm, progress.step)
-    engine = Engine(
-        store, plan, attempts, gate, progress=progress, workers=options.workers, started=started
+    runner = Runner(
+        store, plan, attempts, journal, progress=progress, workers=options.workers, started=started
     )
     store.set_meta("asked", max(plan.size, plan.accepted.total()))
     progress.start(
@@ -398,12 +398,12 @@ def _run(
     store.set_meta("status", "running")
     status, reason = "failed", None
     try:
-        status = ending = engine.run()
+        status = ending = runner.run()
         if ending == "short":
             reason = shortage(quotas(plan.size, options.mix), plan.accepted)
-        elif gate.ended_by:
-            reason = f"the budget ({gate.ended_by}) ended the run"
-        return ending, engine.has_ended
+        elif journal.ended_by:
+            reason = f"the budget ({journal.ended_by}) ended the run"
+        return ending, runner.has_ended
     except GroundsetError as error:
         reason = str(error)
         raise

@@ -17,7 +17,7 @@ from groundset.programs.errors import InputError
 from groundset.programs.forms import EVOLUTIONS, KINDS, LIKE, PERSONA, SIMPLE, STYLES
 from groundset.programs.languages import name_of
 from groundset.programs.untrusted import MAX_ROW, small_text
-from groundset.run.recipes import GIVEN, PROFILED, RECIPES, Recipe
+from groundset.run.recipes import GIVEN, PROFILED, RECIPES, RecipeSpec
 from groundset.run.run import Run
 
 _SHARE = 0.2  # of the mix, for a style that --personas or --like add
@@ -339,7 +339,7 @@ class GenerateOptions(CorpusOptions):
         return self
 
     @property
-    def row(self) -> Recipe:
+    def row(self) -> RecipeSpec:
         """Return the recipe."""
         return RECIPES[self.recipe]
 

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 PROFILED, GIVEN = "profiled", "given"
 
 
-class Recipe(NamedTuple):
+class RecipeSpec(NamedTuple):
     """One row of the table.
 
     ``build`` returns the programs by the kind of attempt: ``one`` chunk, ``several``, a ``clue`` of
@@ -77,12 +77,12 @@ def _given(options: "GenerateOptions", search: "Search") -> "dict[str, dspy.Modu
     return {GIVEN: Given(search, about=options.about)}
 
 
-RECIPES: Mapping[str, Recipe] = {
-    "evolved": Recipe(_evolved),
-    "single": Recipe(_one, (SIMPLE, *STYLES), {SIMPLE: 1}, once=True),
-    "multi": Recipe(_several, (MULTI,), {MULTI: 1}),
-    PROFILED: Recipe(_profiled, (PROFILED,), {PROFILED: 1}, rounds=5, merge=3),
-    "roundtrip": Recipe(
+RECIPES: Mapping[str, RecipeSpec] = {
+    "evolved": RecipeSpec(_evolved),
+    "single": RecipeSpec(_one, (SIMPLE, *STYLES), {SIMPLE: 1}, once=True),
+    "multi": RecipeSpec(_several, (MULTI,), {MULTI: 1}),
+    PROFILED: RecipeSpec(_profiled, (PROFILED,), {PROFILED: 1}, rounds=5, merge=3),
+    "roundtrip": RecipeSpec(
         _one,
         (SIMPLE,),
         {SIMPLE: 1},
@@ -92,5 +92,5 @@ RECIPES: Mapping[str, Recipe] = {
         judges_chunks=False,
         keeps=True,
     ),
-    GIVEN: Recipe(_given, (SIMPLE,), {SIMPLE: 1}, size=None, judges_chunks=False),
+    GIVEN: RecipeSpec(_given, (SIMPLE,), {SIMPLE: 1}, size=None, judges_chunks=False),
 }

@@ -10,8 +10,8 @@ from refusal import refuses
 from scripted import response
 
 from groundset.optimizers.metrics import METRICS
-from groundset.optimizers.prompts import Compiled, compile_program, measure, state_of
-from groundset.optimizers.tasks import Task, task
+from groundset.optimizers.prompts import CompileResult, compile_program, measure, state_of
+from groundset.optimizers.tasks import CompileTask, task
 from groundset.programs.errors import CompileError, ModelError
 from groundset.programs.onechunk import OneChunk
 from groundset.programs.step import Step, step
@@ -39,18 +39,18 @@ def opened(engine) -> dspy.LM:
 
 
 @pytest.fixture(scope="module")
-def judging(tmp_path_factory) -> Task:
+def judging(tmp_path_factory) -> CompileTask:
     return task(
         "judge", [write(tmp_path_factory.mktemp("labels") / "questions.jsonl", questions())]
     )
 
 
 @pytest.fixture(scope="module")
-def asking(tmp_path_factory) -> Task:
+def asking(tmp_path_factory) -> CompileTask:
     return task("evolved", [write(tmp_path_factory.mktemp("labels") / "chunks.jsonl", chunks(4))])
 
 
-def compiled(judging: Task, name: str, engine: Judge, **options) -> Compiled:
+def compiled(judging: CompileTask, name: str, engine: Judge, **options) -> CompileResult:
     """Compile the judge, and check that it is better than before."""
     lm = opened(engine)
     assert sum(measure(judging.program, judging.devset, judging.metric, lm=lm)) == 6

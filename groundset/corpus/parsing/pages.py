@@ -45,7 +45,7 @@ class Line(NamedTuple):
     bold: bool
 
 
-class Table(NamedTuple):
+class PageTable(NamedTuple):
     """A ruled table on a page."""
 
     x0: float
@@ -60,7 +60,7 @@ class Table(NamedTuple):
         x, y = (line.x0 + line.x1) / 2, (line.top + line.bottom) / 2
         return self.x0 <= x <= self.x1 and self.bottom <= y <= self.top
 
-    def goes_on(self, above: "Table") -> bool:
+    def goes_on(self, above: "PageTable") -> bool:
         """Return whether it can be the rest of a table on the page before."""
         widths = [table.x1 - table.x0 for table in (self, above)]
         return (
@@ -77,7 +77,7 @@ class Page(NamedTuple):
 
     height: float
     lines: list[Line]
-    tables: list[Table]
+    tables: list[PageTable]
     is_picture: bool = False
 
 
@@ -137,21 +137,21 @@ def without_running_heads(pages: Sequence[Page]) -> tuple[list[Page], list[str]]
     return kept, [left_out_line("running head", found) for found in texts.values()]
 
 
-def open_tables(lines: Sequence[Line], rules: Sequence[Rule]) -> Iterator[Table]:
+def open_tables(lines: Sequence[Line], rules: Sequence[Rule]) -> Iterator[PageTable]:
     """Yield tables that have rules above and below and no cells, as lines that stand in columns."""
     for (left, right), group in groupby(sorted(rules), key=lambda rule: rule[:2]):
         heights = [rule.y for rule in group][::-1]
         cells: list[Line] = []
         top = heights[0]
         for above, below in pairwise([*heights, heights[-1]]):
-            area = Table(left - 5, above, right + 5, below, [])
+            area = PageTable(left - 5, above, right + 5, below, [])
             band = [line for line in lines if area.holds(line)]
             if band and len(_columns([*cells, *band])) > 1:
                 cells += band
                 continue
             rows = _rows(cells)
             if len(rows) > 1:
-                yield Table(left, top, right, above, rows)
+                yield PageTable(left, top, right, above, rows)
             cells, top = [], below
 
 
@@ -192,7 +192,7 @@ def _margins(page: Page, number: int) -> Iterator[_Margin]:
     for line in page.lines:
         is_above = line.bottom > page.height * (1 - _MARGIN)
         if is_above or line.top < page.height * _MARGIN:
-            parts: list[Line | Table] = [*page.lines, *page.tables]
+            parts: list[Line | PageTable] = [*page.lines, *page.tables]
             gaps = (
                 line.bottom - part.top if is_above else part.bottom - line.top for part in parts
             )

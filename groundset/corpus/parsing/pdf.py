@@ -24,8 +24,8 @@ from groundset.corpus.parsing.pages import (
     HEADING_SCALE,
     Line,
     Page,
+    PageTable,
     Rule,
-    Table,
     body_size,
     open_tables,
     without_running_heads,
@@ -72,7 +72,7 @@ class _Block(NamedTuple):
     size: float
     page: int
     last_page: int
-    table: Table | None = None
+    table: PageTable | None = None
 
 
 def plain_line(text: str) -> str:
@@ -141,7 +141,7 @@ def _page_blocks(page: Page, number: int, body: float, join: "_Joiner") -> Itera
         yield _table_block(table, number)
 
 
-def _table_block(table: Table, page: int) -> _Block:
+def _table_block(table: PageTable, page: int) -> _Block:
     return _Block("table", table_of(table.rows), 0.0, page, page, table)
 
 
@@ -308,7 +308,7 @@ def _read_page(page: Any) -> Page:
     return Page(float(page.height), lines, tables, area > page.width * page.height / 2)
 
 
-def _read_tables(page: Any) -> Iterator[Table]:
+def _read_tables(page: Any) -> Iterator[PageTable]:
     if len(page.edges) > _MAX_EDGES:
         return
     # Frames around text are found as tables too.
@@ -328,12 +328,12 @@ def _read_tables(page: Any) -> Iterator[Table]:
         if sum(map(bool, cells)) >= _MIN_FILLED * len(cells):
             x0, top, x1, bottom = table.bbox
             first = page.crop(table.rows[0].bbox, strict=False).chars
-            yield Table(
+            yield PageTable(
                 x0, page.height - top, x1, page.height - bottom, rows, all(map(_is_bold, first))
             )
 
 
-def _rules(page: Any, ruled: Sequence[Table]) -> Iterator[Rule]:
+def _rules(page: Any, ruled: Sequence[PageTable]) -> Iterator[Rule]:
     """Yield the horizontal rules outside ruled tables, each as long as the pieces it is made of."""
     is_drawing = len(page.edges) > _MAX_EDGES
     for edge in [] if is_drawing else merge_edges(page.horizontal_edges, 3, 3, 3, 3):

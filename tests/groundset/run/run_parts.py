@@ -8,7 +8,7 @@ from evaluation_sets import chunk
 from evaluation_sets import sample as sample_of
 
 from groundset.programs.types import Chunk, Document, Reject, Sample, StepRecord
-from groundset.run.engine import Gate, Made
+from groundset.run.engine import Made, RunJournal
 from groundset.run.plan import Task
 from groundset.run.store import Result
 
@@ -45,15 +45,15 @@ class Scripted:
     that were made.
     """
 
-    def __init__(self, gate: Gate) -> None:
-        self.gate = gate
+    def __init__(self, journal: RunJournal) -> None:
+        self.journal = journal
         self.paid: list[str] = []
 
     def call(self, key: str) -> str:
         """Answer a call from the journal, or make and keep it."""
-        if (found := self.gate.get(key)) is None:
+        if (found := self.journal.get(key)) is None:
             self.pay(key)
-            self.gate.put(key, found := response(key))
+            self.journal.put(key, found := response(key))
         return str(json.loads(found)["text"])
 
     def pay(self, key: str) -> None:

@@ -9,6 +9,7 @@ import time
 import warnings
 from collections import Counter
 from pathlib import Path
+from typing import Any
 
 import pytest
 from dspy.utils.exceptions import ContextWindowExceededError
@@ -16,7 +17,7 @@ from run_parts import CHUNKS, Scripted, sample
 
 from groundset.printing import Progress
 from groundset.programs.errors import GroundsetError, ModelError, RunError
-from groundset.run.engine import Engine, Gate, Made, RunStoppedError
+from groundset.run.engine import Made, RunJournal, Runner, RunStoppedError
 from groundset.run.plan import Plan, Task
 from groundset.run.store import Result, Store
 
@@ -29,10 +30,12 @@ def plan(size: int = 10) -> Plan:
     return Plan(PASSAGES, size=size, mix={"simple": 0.6, "reasoning": 0.4}, rounds=3)
 
 
-def engine(store: Store, attempt: object, gate: Gate, size: int = 10, workers: int = 1) -> Engine:
-    gate.attach(store)
+def runner(
+    store: Store, attempt: Any, journal: RunJournal, size: int = 10, workers: int = 1
+) -> Runner:
+    journal.attach(store)
     progress = Progress(quiet=True)
-    return Engine(store, plan(size), attempt, gate, progress=progress, workers=workers)  # type: ignore[arg-type]
+    return Runner(store, plan(size), attempt, journal, progress=progress, workers=workers)
 
 
 @pytest.fixture
@@ -50,8 +53,8 @@ def rows(store: Store) -> list[tuple[object, ...]]:
 
 @pytest.mark.parametrize("workers", [1, 8])
 def test_a_run_makes_what_is_asked_for(store: Store, workers: int) -> None:
-    gate = Gate()
-    assert engine(store, Scripted(gate), gate, workers=workers).run() == "complete"
+    journal = RunJournal()
+    assert runner(store, Scripted(journal), journal, workers=workers).run() == "complete"
     found = Counter(
         each.result.sample.evolution for each in store.attempts() if each.state == "accepted"
     )
@@ -63,18 +66,18 @@ def test_a_run_makes_what_is_asked_for(store: Store, workers: int) -> None:
 def test_a_budget_ends_the_run_and_a_larger_one_goes_on(
     store: Store, limits: dict[str, int], calls: int
 ) -> None:
-    gate = Gate(**limits)
-    scripted = Scripted(gate)
-    assert engine(store, scripted, gate).run() == "budget"
+    journal = RunJournal(**limits)
+    scripted = Scripted(journal)
+    assert runner(store, scripted, journal).run() == "budget"
     assert (len(scripted.paid), store.usage()["calls"]) == (calls, calls)
-    assert gate.ended_by == f"--budget-{next(iter(limits))} {next(iter(limits.values()))}"
-    gate = Gate(calls=100)
-    assert engine(store, Scripted(gate), gate).run() == "complete"
+    assert journal.ended_by == f"--budget-{next(iter(limits))} {next(iter(limits.values()))}"
+    journal = RunJournal(calls=100)
+    assert runner(store, Scripted(journal), journal).run() == "complete"
 
 
 def test_repeated_questions_are_refused(store: Store) -> None:
-    gate = Gate()
-    scripted = Scripted(gate)
+    journal = RunJournal()
+    scripted = Scripted(journal)
 
     def attempt(task: Task) -> Made:
         made = scripted(task)
@@ -83,7 +86,7 @@ def test_repeated_questions_are_refused(store: Store) -> None:
         same = made.result.sample.model_copy(update={"question": "When was the weir built?"})
         return Made(made.result.model_copy(update={"sample": same}), made.vector)
 
-    engine(store, attempt, gate).run()
+    runner(store, attempt, journal).run()
     assert states(store)["accepted"] == 1
     reasons = {
         reject.reason
@@ -100,7 +103,7 @@ def test_five_failures_of_a_kind_in_a_row_end_the_run(store: Store) -> None:
         raise error from error  # a circle of causes has an end
 
     with pytest.raises(GroundsetError, match="5 attempts in a row failed with KeyError: 'passage'"):
-        engine(store, attempt, Gate()).run()
+        runner(store, attempt, RunJournal()).run()
     assert [each.result.rejects[0].step for each in store.attempts()] == ["failure"] * 4
 
 
@@ -112,7 +115,7 @@ def test_a_model_that_fails_ends_the_run_at_once(store: Store) -> None:
             raise RuntimeError from error
 
     with pytest.raises(ModelError, match="the server is gone"):
-        engine(store, attempt, Gate(), workers=3).run()
+        runner(store, attempt, RunJournal(), workers=3).run()
     assert store.attempts() == []
 
 
@@ -120,49 +123,49 @@ def test_a_passage_that_is_too_long_is_not_asked_about_again(store: Store) -> No
     def attempt(task: Task) -> Made:
         raise ContextWindowExceededError(message="too long")
 
-    assert engine(store, attempt, Gate()).run() == "short"
+    assert runner(store, attempt, RunJournal()).run() == "short"
     assert len(store.attempts()) == len(PASSAGES)
 
 
 def test_ctrl_c_stops_after_the_running_call(store: Store) -> None:
-    gate = Gate()
-    scripted = Scripted(gate)
+    journal = RunJournal()
+    scripted = Scripted(journal)
 
     def attempt(task: Task) -> Made:
         if len(scripted.paid) >= 6:
             os.kill(os.getpid(), signal.SIGINT)
-            while not gate.stopped.is_set():
+            while not journal.stopped.is_set():
                 time.sleep(0.01)
         return scripted(task)
 
     said: list[str] = []
-    with gate.stopping_on_signals(said.append, hard=False):
-        assert engine(store, attempt, gate).run() == "interrupted"
-    assert gate.signal == signal.SIGINT
+    with journal.stopping_on_signals(said.append, hard=False):
+        assert runner(store, attempt, journal).run() == "interrupted"
+    assert journal.signal == signal.SIGINT
     assert said == ["stopping after the running call; once more to quit at once"]
     assert len(store.attempts()) == 3
-    gate = Gate()
-    assert engine(store, Scripted(gate), gate).run() == "complete"
+    journal = RunJournal()
+    assert runner(store, Scripted(journal), journal).run() == "complete"
 
 
 def test_a_stop_does_not_wait_for_ever(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("groundset.run.engine.GRACE_SECONDS", 0.3)
-    gate, hanging = Gate(), threading.Event()
+    journal, hanging = RunJournal(), threading.Event()
 
     def attempt(task: Task) -> Made:
-        gate.stopped.set()
+        journal.stopped.set()
         hanging.wait(20)
         raise RunStoppedError
 
-    stopped = engine(store, attempt, gate)
+    stopped = runner(store, attempt, journal)
     assert stopped.run() == "interrupted"
     assert not stopped.has_ended
     hanging.set()
 
 
 def test_a_full_disk_is_one_line(tmp_path: Path, store: Store) -> None:
-    gate = Gate()
-    running = engine(store, Scripted(gate), gate, size=500)
+    journal = RunJournal()
+    running = runner(store, Scripted(journal), journal, size=500)
     before = resource.getrlimit(resource.RLIMIT_FSIZE)
     ignored = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
     resource.setrlimit(resource.RLIMIT_FSIZE, (48 << 10, before[1]))
@@ -177,15 +180,15 @@ def test_a_full_disk_is_one_line(tmp_path: Path, store: Store) -> None:
     store.close()
     with Store.open(tmp_path / "run") as again:
         assert again.attempts()
-        gate = Gate()
-        assert engine(again, Scripted(gate), gate).run() == "complete"
+        journal = RunJournal()
+        assert runner(again, Scripted(journal), journal).run() == "complete"
 
 
 class Paying(Scripted):
     """Notes paid calls in a file, which survives the process."""
 
-    def __init__(self, gate: Gate, file: Path) -> None:
-        super().__init__(gate)
+    def __init__(self, journal: RunJournal, file: Path) -> None:
+        super().__init__(journal)
         self.file = file
 
     def pay(self, key: str) -> None:
@@ -211,16 +214,16 @@ def run_in_child(folder: Path, paid: Path) -> int:
                 Store.open(folder) if (folder / "run.sqlite").exists() else Store.create(folder, {})
             )
             with store:
-                gate = Gate()
-                engine(store, Paying(gate, paid), gate, size=20).run()
+                journal = RunJournal()
+                runner(store, Paying(journal, paid), journal, size=20).run()
         finally:
             os._exit(0)
     return child
 
 
 def test_a_killed_run_goes_on_where_it_was(tmp_path: Path, store: Store) -> None:
-    gate = Gate()
-    engine(store, Scripted(gate), gate, size=20).run()
+    journal = RunJournal()
+    runner(store, Scripted(journal), journal, size=20).run()
     chance, killed, accepted = random.Random(5), 0, set()
     folder, paid = tmp_path / "killed", tmp_path / "paid.txt"
     store_of = folder / "run.sqlite"

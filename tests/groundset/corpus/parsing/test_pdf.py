@@ -4,7 +4,7 @@ import pytest
 from foreign_files import pdf
 
 from groundset.corpus.parsing import UnparsableError
-from groundset.corpus.parsing.pages import Line, Page, Table, without_running_heads
+from groundset.corpus.parsing.pages import Line, Page, PageTable, without_running_heads
 from groundset.corpus.parsing.pdf import (
     pages_to_markdown,
     parse_pdf,
@@ -19,7 +19,7 @@ def line(
     return Line(text, box, x0, x0 + 5 * len(text), y + size, y, size, bold)
 
 
-def page(*lines: Line, tables: list[Table] | None = None) -> Page:
+def page(*lines: Line, tables: list[PageTable] | None = None) -> Page:
     return Page(800.0, list(lines), tables or [])
 
 
@@ -158,7 +158,7 @@ def test_pages_without_text() -> None:
 
 
 def test_table_keeps_its_position() -> None:
-    table = Table(50, 450, 300, 400, [["Item", "Cost"], ["A|B", "5"]])
+    table = PageTable(50, 450, 300, 400, [["Item", "Cost"], ["A|B", "5"]])
     text = pages_to_markdown(
         [page(line("Before.", 500, box=0), line("After.", 300, box=1), tables=[table])]
     )
@@ -167,8 +167,8 @@ def test_table_keeps_its_position() -> None:
 
 def test_table_goes_on_over_pages() -> None:
     parts = [["Item", "Cost"], ["Lamp", "5"]], [["Item", "Cost"], ["Hub", "6"]], [["Key", "7"]]
-    pages = [page(tables=[Table(50, 450, 300, 400, rows)]) for rows in parts]
-    other = Table(50, 450, 300, 400, [["Town", "Code"], ["Keld", "8"]], is_headed=True)
+    pages = [page(tables=[PageTable(50, 450, 300, 400, rows)]) for rows in parts]
+    other = PageTable(50, 450, 300, 400, [["Town", "Code"], ["Keld", "8"]], is_headed=True)
     text, starts = split_page_marks(pages_to_markdown([*pages, page(tables=[other])]))
     table = "| Item | Cost |\n| --- | --- |\n| Lamp | 5 |\n| Hub | 6 |\n| Key | 7 |\n\n"
     assert text == f"{table}| Town | Code |\n| --- | --- |\n| Keld | 8 |"

@@ -35,8 +35,9 @@ from groundset.programs.languages import LANGUAGES
 from groundset.programs.text import INSIDE_WORD, blanked, plain, share
 from groundset.programs.types import Chunk, Document, Reject, Sample
 from groundset.retrieval import embed
+from groundset.run.record import verdicts_of
 from groundset.run.run import Run, open_run
-from groundset.run.store import check_new
+from groundset.run.store import REFUSED, check_new
 
 STATUSES: Mapping[str, str] = {  # what has changed least comes first
     "same": "the same text at the same place",
@@ -165,12 +166,14 @@ def _cut_alike(options: AlignOptions, configuration: Mapping[str, Any]) -> Align
 def _carried(run: Run, corpus: Corpus) -> tuple[list[Sample], list[Reject]]:
     """Return the samples of a run on the chunks of a corpus, and those that are lost."""
     carrying = _Carrying(run, corpus)
+    verdicts = verdicts_of(run.reviews)
     samples: list[Sample] = []
     lost = []
     for sample in run:
         carried = carrying.carry(sample)
         if isinstance(carried, str):
-            lost.append(Reject(step="align", reason=carried, question=sample.question))
+            step = REFUSED if "refused" in verdicts.get(sample.id, ()) else "align"
+            lost.append(Reject(step=step, reason=carried, question=sample.question))
         else:
             samples.append(carried)
     return samples, lost

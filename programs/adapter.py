@@ -73,8 +73,8 @@ class PlainTextAdapter(dspy.Adapter):
     demos) comes first, so that servers can cache the prefix. Texts are read from any completion, at
     worst as empty; a number, a yes or no, or an option that cannot be read raises
     ``AdapterParseError``. The LM option ``adapter`` names trained weights of the embedded engine;
-    with ``logprobs`` beside it, ``probability`` is how likely all outputs that are yes or no are
-    yes.
+    with ``logprobs`` beside it, ``shares`` is how likely each output that is yes or no is yes, and
+    ``probability`` how likely all are.
     """
 
     def format(
@@ -131,8 +131,8 @@ class PlainTextAdapter(dspy.Adapter):
             name for name, field in signature.output_fields.items() if field.annotation is bool
         ]
         if response.logprobs and decisions:
-            shares = [share_of_yes(response, _label(name)) for name in decisions]
-            outputs["probability"] = math.prod(shares)
+            shares = {name: share_of_yes(response, _label(name)) for name in decisions}
+            outputs |= {"shares": shares, "probability": math.prod(shares.values())}
         return outputs
 
     def parse(self, signature: type[Signature], completion: str) -> dict[str, Any]:

@@ -9,7 +9,7 @@ import regex
 from rapidfuzz import fuzz
 
 from groundset.programs.answers import same
-from groundset.programs.languages import LANGUAGES, language_among, name_of
+from groundset.programs.languages import LANGUAGES, language_among, language_of, name_of
 from groundset.programs.text import (
     CAPITALISED,
     INSIDE_WORD,
@@ -54,6 +54,19 @@ def tidy_question(text: str) -> str:
 def is_none(text: str) -> bool:
     """Return whether a model wrote "none" instead of a question."""
     return text.strip(" .\"'").casefold() in _NONE
+
+
+def evidence_in(passage: str, question: str, answer: str) -> str | None:
+    """Return the words of a passage that state an answer, else its sentence with most words of
+    question and answer.
+    """
+    language = LANGUAGES[language_of(passage)]
+    wanted = set(language.content_words(f"{question} {answer}"))
+    sentences = language.sentences(passage)
+    best = max(
+        sentences, key=lambda each: len(wanted & set(language.content_words(each))), default=""
+    )
+    return stating(passage, answer, language) or find_quote(passage, best)
 
 
 def located(passages: Sequence[str], evidence: Sequence[str]) -> list[tuple[int, str]] | None:

@@ -56,6 +56,7 @@ SIMPLE, MULTI, UNANSWERABLE, CONVERSATION = (
     "unanswerable",
     "conversation",
 )
+UNSURE = "unsure"  # of an own question that only a person can settle
 
 EVOLUTIONS: Mapping[str, Evolution] = {
     SIMPLE: Evolution("Asks directly.", "ask directly for what the passage tells"),

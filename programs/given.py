@@ -1,7 +1,7 @@
 """The user's own questions: recipe ``given``.
 
 is it a question? → search → judge reads the passages one by one → none answers: the best few
-together, then with each left out → evidence → question; or no passage answers it
+together, then with each left out → evidence → question; or no passage answers it; or it is unsure
 """
 
 from collections.abc import Sequence
@@ -9,19 +9,22 @@ from typing import Any, NamedTuple
 
 import dspy
 
-from groundset.programs.checks import find_quote, stating
-from groundset.programs.forms import MULTI, SIMPLE, UNANSWERABLE
+from groundset.programs.checks import evidence_in
+from groundset.programs.forms import MULTI, SIMPLE, UNANSWERABLE, UNSURE
 from groundset.programs.languages import LANGUAGES, language_of
-from groundset.programs.outcome import RefusedError, Verdict, outcome
+from groundset.programs.outcome import RefusedError, outcome
 from groundset.programs.recipe import Draft, Passage, Recipe, Search, joined
-from groundset.programs.text import MAX_QUESTION, tokens
-from groundset.programs.types import Hit
+from groundset.programs.text import MAX_QUESTION, one_line, tokens
+from groundset.programs.types import Hit, Reject
 from groundset.programs.words import word_list
 
 NEAREST = 5  # passages that are read first; all are, since more than one may answer
-_MOST = 10  # passages that are read before a question is called unanswerable
 _TOGETHER = 3  # passages that are read as one
-_FAULTS = ("not independent", "not clear")  # of the question itself, whatever the passage says
+# At most, the confidence in a passage that is said not to answer; one that is said to has more.
+_SURE = 0.25
+# The same of log-probabilities. The 1.5B judge said no of five passages that answer posts of users,
+# with 0.13, 0.21 and more.
+_SURE_SHARE = 0.05
 _COURTESIES = word_list(
     "hello hi hey there good morning evening afternoon day thanks thank you very much ok okay"
     " please bye goodbye hallo guten tag morgen abend danke schön vielen dank tschüss bonjour"
@@ -30,88 +33,98 @@ _COURTESIES = word_list(
 
 
 class _Reading(NamedTuple):
-    """What came of reading a passage: the judge's decision, and the answer; empty if the passage
-    does not answer.
-    """
+    """What the judge read in a passage."""
 
     hit: Hit
-    decision: Verdict
-    answer: str
+    found: str  # what was written as the answer
+    answers: bool
+    lacks: bool  # the answer, for sure
+    probability: float | None
+    reason: str
+
+    @property
+    def facts(self) -> dict[str, Any]:
+        return {
+            "chunk_id": self.hit.chunk_id,
+            "answer": self.found,
+            "probability": self.probability,
+            "reason": self.reason,
+        }
 
 
 class Given(Recipe):
     """Answer a question of the user's own from the passages that a search finds, or find that they
-    do not answer it.
+    do not answer it. However it is worded, it is not refused.
 
     The judge must write answers. A fitted head cannot serve: what it does not let pass is often
     answered all the same.
     """
 
-    def __init__(self, search: Search, *, about: str = "") -> None:
-        """Build the steps; see :class:`groundset.programs.recipe.Recipe`."""
+    def __init__(self, search: Search, *, about: str = "", read: int = 10) -> None:
+        """Build the steps, which read so many passages at most; see
+        :class:`groundset.programs.recipe.Recipe`.
+        """
         super().__init__(search, about=about)
+        self.most = read
 
     def forward(self, question: str) -> dspy.Prediction:
-        """Return the question with its answer, or why it is refused; see
+        """Return the question with its answer, or why it is none; see
         :func:`groundset.programs.outcome.outcome`.
 
         ``alternatives`` are other passages that give the same answer; those that give another one
         are ``variants`` in the metadata. If nothing answers, ``needed`` is empty, and the answer
-        says so.
+        says so; if that is not sure, the answer is empty. ``readings`` in the metadata then are
+        what the judge said of each passage.
         """
-        draft = Draft(" ".join(question.split()), "")
-        try:
-            if fault := no_question(draft.question):
-                raise RefusedError("question", fault, question=draft.question or None)
-            hits = self.search(draft.question, _MOST) if self.search else []
-            readings = self._readings(draft, hits[:NEAREST])
-            if not any(reading.answer for reading in readings):
-                readings += self._readings(draft, hits[NEAREST:])
-            answering = [reading for reading in readings if reading.answer]
-            return (
-                self._answered(draft, answering) if answering else self._together(draft, readings)
+        draft = Draft(one_line(question)[:MAX_QUESTION], "")
+        if fault := no_question(draft.question):
+            return outcome(
+                rejects=[Reject(step="question", reason=fault, question=draft.question or None)]
             )
+        readings: list[_Reading] = []
+        for hit in self.search(draft.question, self.most) if self.search else []:
+            if len(readings) >= NEAREST and any(reading.answers for reading in readings):
+                break
+            readings.append(self._read(draft, hit))
+        answering = [reading for reading in readings if reading.answers]
+        return self._answered(draft, answering) if answering else self._together(draft, readings)
+
+    def _read(self, draft: Draft, hit: Hit) -> _Reading:
+        """Return what the judge reads in a passage. How the question is worded does not count, and
+        what stands between a sure yes and a sure no is neither.
+        """
+        try:
+            said, found = self.said(draft, Passage(hit.passage, hit.topic))
         except RefusedError as refused:
-            return outcome(rejects=[refused.reject])
-
-    def _readings(self, draft: Draft, hits: Sequence[Hit]) -> list[_Reading]:
-        """Return what the judge read in passages; a question is refused if most readings find a
-        fault in it.
-        """
-        readings = [
-            _Reading(hit, *self._read(draft, Passage(hit.passage, hit.topic))) for hit in hits
-        ]
-        faults = [reading for reading in readings if reading.decision.reason.startswith(_FAULTS)]
-        if 2 * len(faults) > len(readings):
-            raise _refused(draft, faults[0])
-        return readings
-
-    def _read(self, draft: Draft, passage: Passage) -> tuple[Verdict, str]:
-        """Return the judge's decision on a question with a passage, and the answer, empty if the
-        passage has none.
-        """
-        decision, found = self.judged(draft, passage)
-        stated = decision.good and LANGUAGES[language_of(passage.text)].is_stated(found)
-        return decision, found if stated else ""
+            return _Reading(hit, "", False, False, None, refused.reject.reason)
+        likely, most = said.get("shares", {}).get("answerable"), _SURE_SHARE
+        if likely is None and "confidence" in said:
+            likely, most = min(100, max(0, int(said.confidence))) / 100, _SURE
+        stated = LANGUAGES[language_of(hit.passage)].is_stated(found)
+        is_sure = likely is not None and likely <= most
+        return _Reading(
+            hit,
+            found,
+            bool(said.get("answerable")) and stated and not is_sure,
+            is_sure and not (said.get("answerable") or stated),
+            likely,
+            one_line(said.get("reason", "")),
+        )
 
     def _answered(self, draft: Draft, answering: Sequence[_Reading]) -> dspy.Prediction:
         """Return a question that single passages answer: the surest answer, who agrees with it, and
         the others.
         """
-        best = max(answering, key=lambda reading: reading.decision.probability or 0.0)
-        draft = draft._replace(answer=best.answer, probability=best.decision.probability)
+        best = max(answering, key=lambda reading: reading.probability or 0.0)
+        draft = draft._replace(answer=best.found, probability=best.probability)
         same, variants = [], []
-        for hit, decision, answer in (reading for reading in answering if reading is not best):
-            if self.agrees(draft, answer, language_of(best.hit.passage)):
-                same.append(hit.chunk_id)
+        for reading in answering:
+            if reading is best:
+                continue
+            if self.agrees(draft, reading.found, language_of(best.hit.passage)):
+                same.append(reading.hit.chunk_id)
             else:
-                variants.append(
-                    {
-                        "answer": answer,
-                        "chunk_id": hit.chunk_id,
-                        "probability": decision.probability,
-                    }
-                )
+                variants.append(reading.facts)
         return self._made(
             draft, SIMPLE, [best.hit], [same], {"variants": variants} if variants else {}
         )
@@ -119,29 +132,31 @@ class Given(Recipe):
     def _together(self, draft: Draft, readings: Sequence[_Reading]) -> dspy.Prediction:
         """Return a question that only several passages answer, or that nothing answers.
 
-        It is refused if one reading leaves open whether there is an answer: "the documents do not
+        It is unsure if one reading leaves open whether there is an answer: "the documents do not
         say" must be sure.
         """
-        hits = [reading.hit for reading in readings[:_TOGETHER]]
+        likely = sorted(readings, key=lambda reading: reading.lacks)
+        hits = [reading.hit for reading in likely[:_TOGETHER]]
         read, needed = [Passage(hit.passage, hit.topic) for hit in hits], list(range(len(hits)))
         code = language_of(read[0].text if read else draft.question)
-        together = (
-            self._readings(draft, [Hit("", joined(read).text, "", 0.0)]) if len(read) > 1 else []
-        )
-        if not together or not together[0].answer:
-            for reading in (*together, *readings):
-                if not reading.decision.reason.startswith("not answerable"):
-                    raise _refused(draft, reading)
+
+        def of(places: Sequence[int]) -> _Reading:
+            return self._read(draft, Hit("", joined([read[each] for each in places]).text, "", 0.0))
+
+        together = [of(needed)] if len(read) > 1 else []
+        if not any(reading.answers for reading in together):
+            facts: dict[str, Any] = {"readings": [reading.facts for reading in readings]}
+            if unsure := [each for each in (*readings, *together) if not each.lacks]:
+                return _unsure(draft, unsure, facts)
             draft = draft._replace(answer=LANGUAGES[code].unanswered)
-            return self._made(draft, UNANSWERABLE, [], [], {"answerable": False})
-        draft = draft._replace(
-            answer=together[0].answer, probability=together[0].decision.probability
-        )
+            return self._made(draft, UNANSWERABLE, [], [], {"answerable": False, **facts})
+        draft = draft._replace(answer=together[0].found, probability=together[0].probability)
         for place in range(len(read)):
             others = [other for other in needed if other != place]
             if len(others) > 1:  # no passage answers alone
-                _, found = self._read(draft, joined([read[other] for other in others]))
-                needed = others if found and self.agrees(draft, found, code) else needed
+                left = of(others)
+                is_same = left.answers and self.agrees(draft, left.found, code)
+                needed = others if is_same else needed
         told = self.alternatives(draft, read, needed, code)
         return self._made(draft, MULTI, [hits[place] for place in needed], told.groups, told.facts)
 
@@ -153,7 +168,7 @@ class Given(Recipe):
         groups: Sequence[Sequence[str]],
         facts: dict[str, Any],
     ) -> dspy.Prediction:
-        said = [_evidence(hit.passage, draft) for hit in hits]
+        said = [evidence_in(hit.passage, draft.question, draft.answer) for hit in hits]
         return outcome(
             question=draft.question,
             answer=draft.answer,
@@ -167,12 +182,17 @@ class Given(Recipe):
         )
 
 
-def _refused(draft: Draft, reading: _Reading) -> RefusedError:
-    hit, (_, probability, reason), _ = reading
-    reason = reason or "not certain: no answer was written"
-    return RefusedError(
-        "judge", reason, question=draft.question, probability=probability, chunk_id=hit.chunk_id
+def _unsure(draft: Draft, unsure: Sequence[_Reading], facts: dict[str, Any]) -> dspy.Prediction:
+    """Return a question that is kept for a person, with what speaks most for an answer."""
+    best = max(unsure, key=lambda reading: reading.probability or 0.0)
+    reject = Reject(
+        step=UNSURE,
+        reason=f"a passage may answer it: {best.reason or best.found or 'nothing was written'}",
+        question=draft.question,
+        probability=best.probability,
+        chunk_id=best.hit.chunk_id,
     )
+    return outcome(question=draft.question, evolution=UNSURE, metadata=facts, rejects=[reject])
 
 
 def no_question(text: str) -> str | None:
@@ -183,17 +203,4 @@ def no_question(text: str) -> str | None:
         return "it has no letters"
     if set(tokens(text)) <= _COURTESIES:
         return "it is a greeting or thanks"
-    return f"it is longer than {MAX_QUESTION:,} characters" if len(text) > MAX_QUESTION else None
-
-
-def _evidence(passage: str, draft: Draft) -> str | None:
-    """Return the words of a passage that state an answer, else its sentence with most words of
-    question and answer.
-    """
-    language = LANGUAGES[language_of(passage)]
-    wanted = set(language.content_words(f"{draft.question} {draft.answer}"))
-    sentences = language.sentences(passage)
-    best = max(
-        sentences, key=lambda each: len(wanted & set(language.content_words(each))), default=""
-    )
-    return stating(passage, draft.answer, language) or find_quote(passage, best)
+    return None

@@ -114,7 +114,12 @@ class Recipe(dspy.Module):
         """Return the judge's decision on a question, and the judge's own answer; empty from a
         fitted head.
         """
-        judged = call(
+        said, found = self.said(draft, passage)
+        return verdict(said, unanswerable=unanswerable, least=least), found
+
+    def said(self, draft: Draft, passage: Passage) -> tuple[dspy.Prediction, str]:
+        """Return what the judge says of a question, and its own answer; empty if there is none."""
+        said = call(
             self.judge,
             about=self.about,
             topic=passage.topic,
@@ -122,10 +127,8 @@ class Recipe(dspy.Module):
             passage=passage.text,
             question=draft.question,
         )
-        found = one_line(judged.get("answer", ""))
-        return verdict(judged, unanswerable=unanswerable, least=least), (
-            "" if is_none(found) else found
-        )
+        found = one_line(said.get("answer", ""))
+        return said, "" if is_none(found) else found
 
     def drafted(
         self,
@@ -274,7 +277,10 @@ class Recipe(dspy.Module):
                 if not asked <= here or not (asked or (states_it and said)):
                     continue
                 read = joined([*others, Passage(hit.passage, hit.topic)])
-                decision, answer = self.judged(draft, read)
+                try:
+                    decision, answer = self.judged(draft, read)
+                except RefusedError:  # what cannot be read says nothing
+                    continue
                 if not decision.good:
                     continue
                 if self.agrees(draft, answer, code) if answer else states_it:

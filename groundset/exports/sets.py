@@ -65,10 +65,17 @@ def joined(
         return other is run
 
     verdicts = verdicts_of(review for run in runs for review in run.reviews)
+    refused = {
+        _asked(sample)
+        for run in runs
+        for sample in run.samples
+        if "refused" in verdicts.get(sample.id, ())
+    }
 
     def is_taken(sample: Sample) -> bool:
-        given = verdicts.get(sample.id, set())
-        return given == {"signed"} if signed else "refused" not in given
+        if given := verdicts.get(sample.id):
+            return given == {"signed"} if signed else "refused" not in given
+        return not signed and _asked(sample) not in refused
 
     for run in runs:
         documents |= {
@@ -101,6 +108,11 @@ def joined(
         )
     splits = split(list(samples.values()), list(chunks.values()), shares) if shares else None
     return EvaluationSet(runs, list(samples.values()), list(chunks.values()), documents, splits)
+
+
+def _asked(sample: Sample) -> tuple[str, ...]:
+    """Return the words of question and passages, for which a verdict holds wherever they stand."""
+    return tuple(tokens(" ".join([sample.question, *(chunk.text for chunk in sample.contexts)])))
 
 
 def other_answers(sample: Sample) -> list[str]:

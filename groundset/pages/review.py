@@ -26,7 +26,9 @@ from groundset.pages.html import marked, policy, render
 from groundset.pages.verdicts import (
     REASONS,
     agreements,
+    answered,
     in_review_order,
+    readings_of,
     reviewer_name,
     tallies,
     tidy_note,
@@ -34,8 +36,9 @@ from groundset.pages.verdicts import (
 )
 from groundset.printing import counted, say
 from groundset.programs.errors import GroundsetError, InputError
+from groundset.programs.forms import UNSURE
 from groundset.programs.types import Chunk
-from groundset.run.record import latest_reviews
+from groundset.run.record import latest_reviews, write_files
 from groundset.run.run import Run, open_run
 from groundset.run.store import DATABASE, Review, Store
 
@@ -103,9 +106,10 @@ def review(options: ReviewOptions) -> None:
         say(f"open {address} in a browser; Ctrl-C stops it")
         with shown_in_browser(address) if options.open else nullcontext():
             threading.Event().wait()
-    for mine in tallies(run.samples, latest_reviews(run.reviews)):
+    samples = (*run.samples, *run.unsure)
+    for mine in tallies(samples, latest_reviews(run.reviews)):
         if mine.reviewer == name:
-            say(f"reviewed {mine.reviewed} of {len(run)}, {mine.signed} signed", err=True)
+            say(f"reviewed {mine.reviewed} of {len(samples)}, {mine.signed} signed", err=True)
 
 
 def make_app(run: Run, reviewer: str, token: str) -> Flask:
@@ -116,7 +120,7 @@ def make_app(run: Run, reviewer: str, token: str) -> Flask:
     app = Flask("groundset.pages", static_folder=None)
     app.config["MAX_CONTENT_LENGTH"] = _MAX_BODY
     _guard(app, token)
-    database, samples = run.folder / DATABASE, in_review_order(run.samples)
+    database, samples = run.folder / DATABASE, in_review_order((*run.samples, *run.unsure))
 
     def page(template: str, **values: Any) -> str:
         with Store(database, read_only=True) as store:
@@ -136,20 +140,36 @@ def make_app(run: Run, reviewer: str, token: str) -> Flask:
             **values,
         )
 
-    def item(number: int, *, error: str = "", chosen: Sequence[str] = (), note: str = "") -> str:
-        """Return the page of a sample; with an error, what was chosen and noted is kept in the
-        form.
+    def item(
+        number: int,
+        *,
+        error: str = "",
+        chosen: Sequence[str] = (),
+        note: str = "",
+        **tried: Any,
+    ) -> str:
+        """Return the page of a sample; with an error, what was chosen, noted and tried as its
+        fields is kept in the form.
         """
-        sample = samples[number - 1]
+        sample = samples[number - 1].model_copy(update=tried)
         evidence = sample.evidence
+        read = readings_of(sample, run.chunks)
+        chunks = {each.chunk_id: each for each in sample.contexts}
+        chunks |= {name: run.chunks[name] for name in read}
         passages = [
-            (each, marked(each.text, evidence, sample.answer), *around(each))
-            for each in sample.contexts
+            (each, marked(each.text, evidence, sample.answer), *around(each), read.get(name))
+            for name, each in chunks.items()
         ]
         form = {"error": error, "chosen": chosen, "note": note} if error else None
         after = request.args.get("after", 0, int)
         return page(
-            "item.html", number=number, sample=sample, passages=passages, form=form, after=after
+            "item.html",
+            number=number,
+            sample=sample,
+            passages=passages,
+            is_own=read,
+            form=form,
+            after=after,
         )
 
     def around(chunk: Chunk) -> tuple[str, str]:
@@ -197,9 +217,30 @@ def make_app(run: Run, reviewer: str, token: str) -> Flask:
                 else "Choose at least one reason for refusing it."
             )
             return item(number, error=error, chosen=chosen, note=note), 400
+        sample = samples[number - 1]
+        if verdict == "signed" and (read := readings_of(sample, run.chunks)):
+            ticked = request.form.getlist("passage")
+            answer = tidy_note(request.form.get("answer", ""))
+            if not read.keys() >= set(ticked):
+                abort(400)
+            if bool(ticked) != bool(answer):
+                error = "Tick the passages that answer it and write the answer, or neither."
+                tried = item(
+                    number,
+                    error=error,
+                    note=note,
+                    answer=answer,
+                    retrieval_gt=(ticked,),
+                    evolution=UNSURE,
+                )
+                return tried, 400
+            together = "together" in request.form
+            sample = answered(
+                sample, ticked, answer, run.chunks, together=together, reviewer=reviewer
+            )
         given = Review.model_validate(
             {
-                "sample_id": samples[number - 1].id,
+                "sample_id": sample.id,
                 "reviewer": reviewer,
                 "verdict": verdict,
                 "note": note,
@@ -207,6 +248,10 @@ def make_app(run: Run, reviewer: str, token: str) -> Flask:
             }
         )
         with Store(database) as store:
+            if sample is not samples[number - 1]:
+                store.settle(sample)
+                write_files(store)
+                samples[number - 1] = sample
             store.add_review(given)
         return go_on(number)
 

@@ -13,9 +13,13 @@ from typing import Any, NamedTuple
 from groundset.files import check_target, is_stream, write_rows
 from groundset.options import Options, option
 from groundset.printing import counted, say
+from groundset.programs.checks import evidence_in
 from groundset.programs.errors import InputError
+from groundset.programs.forms import MULTI, SIMPLE, UNANSWERABLE
+from groundset.programs.languages import LANGUAGES
 from groundset.programs.text import MAX_READ, plain
-from groundset.programs.types import Sample
+from groundset.programs.types import Chunk, Sample
+from groundset.retrieval.index import round_trip
 from groundset.rows import named_rows, optional, required
 from groundset.run.record import latest_reviews
 from groundset.run.run import Run, open_run
@@ -110,6 +114,46 @@ def agreements(samples: Iterable[Sample], verdicts: Verdicts) -> list[Agreement]
         )
         for names, given in sorted(pairs.items())
     ]
+
+
+def readings_of(sample: Sample, chunks: Mapping[str, Chunk]) -> dict[str, Mapping[str, Any]]:
+    """Return what the judge read in which chunk for a user's own question that no passage answers,
+    as far as is known; nothing if chunks were cut otherwise since.
+    """
+    facts = sample.metadata
+    read = {each["chunk_id"]: each for each in facts.get("readings", ())}
+    return read if chunks.keys() >= {*read, *facts.get("ranking", ())} else {}
+
+
+def answered(
+    sample: Sample,
+    ticked: Sequence[str],
+    answer: str,
+    chunks: Mapping[str, Chunk],
+    *,
+    together: bool,
+    reviewer: str,
+) -> Sample:
+    """Return a user's own question as a reviewer answers it: by each of the ticked passages, by all
+    of them ``together``, or, if none is ticked, by no document.
+    """
+    groups = [(name,) for name in ticked] if together else [tuple(ticked)] if ticked else []
+    contexts = [chunks[group[0]] for group in groups] or sample.contexts
+    answer = answer if ticked else LANGUAGES[sample.language].unanswered
+    quotes = [evidence_in(plain(chunks[name].text), sample.question, answer) for name in ticked]
+    facts = {"answerable": bool(ticked), "answered_by": reviewer}
+    ranking = [chunks[name] for name in sample.metadata["ranking"]]
+    return sample.model_copy(
+        update={
+            "answer": answer,
+            "evolution": (UNANSWERABLE, SIMPLE, MULTI)[min(len(groups), 2)],
+            "contexts": tuple(contexts),
+            "retrieval_gt": tuple(groups),
+            "retrieval": round_trip(ranking, groups),
+            "probability": None,
+            "metadata": {**sample.metadata, "evidence": [*filter(None, quotes)], **facts},
+        }
+    )
 
 
 def reviewer_name(where: str, text: str) -> str:

@@ -179,11 +179,13 @@ class Attempts:
             tuple(dict.fromkeys((own, *others)))
             for own, others in zip(ids, made.alternatives, strict=False)
         )
-        contexts = tuple(self._chunks[chunk_id] for chunk_id in ids or task.chunks)
+        read = [reading["chunk_id"] for reading in made.metadata.get("readings", ())]
+        contexts = tuple(self._chunks[chunk_id] for chunk_id in ids or read or task.chunks)
         # A table may state its questions in several languages.
         told = f"{made.question} {made.answer}" if made.kind == STATED else plain(contexts[0].text)
         code = self._options.language or language_of(told)
         question = task.question or LANGUAGES[code].punctuated(made.question)
+        index = self._preparing.index()
         text = "\0".join((question, made.answer, *(chunk.chunk_id for chunk in contexts)))
         return Sample(
             id=hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:16],
@@ -193,9 +195,7 @@ class Attempts:
             language=code,
             contexts=contexts,
             retrieval_gt=groups or tuple((chunk_id,) for chunk_id in ids),
-            retrieval=self._preparing.index().rank(
-                question, groups or [[chunk_id] for chunk_id in ids]
-            ),
+            retrieval=index.rank(question, groups or [[chunk_id] for chunk_id in ids]),
             probability=made.probability,
             trail=trail,
             metadata={
@@ -203,6 +203,8 @@ class Attempts:
                 **({"kind": made.kind} if made.kind else {}),
                 **made.metadata,
                 **({"weight": task.weight} if task.question else {}),
+                # With which a person's answer is ranked.
+                **({"ranking": [hit.chunk_id for hit in index.search(question)]} if read else {}),
                 "attempt": task.number,
             },
         )

@@ -24,10 +24,11 @@ from numpy.typing import NDArray
 
 from groundset.printing import Progress
 from groundset.programs.errors import GroundsetError
+from groundset.programs.forms import UNSURE
 from groundset.programs.text import numbers, words_in
 from groundset.programs.types import Chunk, Reject
 from groundset.run.plan import Plan, Task
-from groundset.run.store import Attempt, Result, State, Store
+from groundset.run.store import REFUSED, Attempt, Result, State, Store
 
 Ending = Literal["complete", "short", "budget", "interrupted"]
 
@@ -166,6 +167,9 @@ class Runner:
         self.has_ended = True  # no call runs in a thread any more
         for made in store.attempts():
             plan.record(made)
+            for reject in made.result.rejects:
+                if reject.step == REFUSED:
+                    self._duplicates.refuse(reject.question or "")
             if (sample := made.result.sample) is not None and made.vector is not None:
                 self._duplicates.add(sample.question, made.vector, sample.answer, sample.contexts)
 
@@ -261,6 +265,7 @@ class Runner:
                 if asked:
                     self._duplicates.add(*asked)
                 state = self._plan.state_of(sample.evolution, beyond=task.beyond)
+                state = "unsure" if sample.evolution == UNSURE else state
         attempt = Attempt(task.number, task.chunks, task.wanted, state, result, vector)
         with self._store.transaction():
             self._store.add_attempt(attempt)
@@ -318,7 +323,7 @@ class Duplicates:
 
     def __init__(self) -> None:
         self._questions: list[str] = []
-        self._by_words: dict[str, int] = {}
+        self._by_words: dict[str, str] = {}
         self._by_answer: dict[tuple[str, str], list[int]] = defaultdict(list)
         self._vectors = np.zeros((0, 1), np.float32)  # grows by doubling
 
@@ -331,7 +336,7 @@ class Duplicates:
     ) -> None:
         """Add a question with its embedding, and perhaps its answer and contexts."""
         place = len(self._questions)
-        self._by_words.setdefault(_words(question), place)
+        self.refuse(question)
         for chunk in contexts:
             self._by_answer[chunk.chunk_id, _words(answer)].append(place)
         if place == len(self._vectors):
@@ -340,6 +345,10 @@ class Duplicates:
             self._vectors = larger
         self._questions.append(question)
         self._vectors[place] = vector
+
+    def refuse(self, question: str) -> None:
+        """Add a question that is not to be asked again in the same words."""
+        self._by_words.setdefault(_words(question), question)
 
     def find(
         self,
@@ -350,24 +359,22 @@ class Duplicates:
     ) -> str | None:
         """Return the question that one repeats, None if it is no duplicate."""
         same = self._by_words.get(_words(question))
-        if same is None and self._questions:
-            similarities, own = self._vectors[: len(self._questions)] @ vector, numbers(question)
-            answered = [self._by_answer[chunk.chunk_id, _words(answer)] for chunk in contexts]
-            alike = [
-                place
-                for places in answered
-                for place in places
-                if similarities[place] >= _SAME_ANSWER
-            ]
-            close = np.flatnonzero(similarities >= _SIMILAR).tolist()
-            alike += [
-                place
-                for place in close
-                if numbers(self._questions[place]) == own
-                and not _differ_in_marks(self._questions[place], question)
-            ]
-            same = max(alike, key=lambda place: similarities[place], default=None)
-        return None if same is None else self._questions[same]
+        if same is not None or not self._questions:
+            return same
+        similarities, own = self._vectors[: len(self._questions)] @ vector, numbers(question)
+        answered = [self._by_answer[chunk.chunk_id, _words(answer)] for chunk in contexts]
+        alike = [
+            place for places in answered for place in places if similarities[place] >= _SAME_ANSWER
+        ]
+        close = np.flatnonzero(similarities >= _SIMILAR).tolist()
+        alike += [
+            place
+            for place in close
+            if numbers(self._questions[place]) == own
+            and not _differ_in_marks(self._questions[place], question)
+        ]
+        alike.sort(key=lambda place: -similarities[place])
+        return self._questions[alike[0]] if alike else None
 
 
 def _differ_in_marks(one: str, other: str) -> bool:

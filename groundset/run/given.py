@@ -88,8 +88,7 @@ class Questions(Plan):
     def __init__(self, questions: Mapping[str, int], size: int, search: Search) -> None:
         """Begin with nothing made; ``size`` is the most samples."""
         super().__init__({}, size=size, mix={SIMPLE: 1})
-        self._questions, self._search = list(questions.items()), search
-        self._left = dict.fromkeys(range(1, len(questions) + 1))
+        self._left, self._search = dict(questions), search
 
     @property
     def missing(self) -> int:
@@ -98,10 +97,11 @@ class Questions(Plan):
 
     def next(self) -> Task | None:
         """Return the attempt on the next question; None if enough are in flight or none is left."""
-        number = next((each for each in self._left if each not in self._flying), None)
-        if number is None or super().missing <= self.in_flight:
+        flying = {task.question for task in self._flying.values()}
+        text = next((each for each in self._left if each not in flying), None)
+        if text is None or super().missing <= self.in_flight:
             return None
-        text, weight = self._questions[number - 1]
+        self._number = number = self._number + 1
         chunks = (
             tuple(hit.chunk_id for hit in self._search(text, NEAREST))
             if no_question(text) is None
@@ -118,14 +118,18 @@ class Questions(Plan):
             is_last=True,
             beyond=True,
             question=text,
-            weight=weight,
+            weight=self._left[text],
         )
         self._flying[number] = task
         return task
 
     def record(self, attempt: Attempt) -> None:
-        """Take in a finished attempt."""
+        """Take in a finished attempt; what `align` has lost is asked again."""
         self._flying.pop(attempt.number, None)
-        self._left.pop(attempt.number)
-        if attempt.result.sample is not None:
-            self.accepted[attempt.result.sample.evolution] += 1
+        self._number = max(self._number, attempt.number)
+        sample, rejects = attempt.result.sample, attempt.result.rejects
+        done = [reject.question or "" for reject in rejects if reject.step != "align"]
+        for question in [sample.question] if sample else done:
+            self._left.pop(question, None)
+        if sample and attempt.state == "accepted":
+            self.accepted[sample.evolution] += 1

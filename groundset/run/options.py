@@ -33,6 +33,7 @@ _RECIPES_OF = {  # of options of some recipes only
     "answers": ("evolved", "single", "multi"),
     "across_documents": ("evolved", "multi"),
     **dict.fromkeys(("min_chunks", "max_chunks"), ("multi",)),
+    "read": (GIVEN,),
     **dict.fromkeys(("clues", "top_k", "profile_file", "profiles"), (PROFILED,)),
     **dict.fromkeys(
         ("chunk_critic", "critic", "guided", "language", "max_rank", "panel", "parser"),
@@ -150,6 +151,9 @@ class GenerateOptions(CorpusOptions):
         "Your own questions, to be answered: a .txt file of one a line, or .csv or .jsonl with"
         " `question`.",
         metavar="FILE",
+    )
+    read: int = option(
+        10, "With --questions: the most passages that are read for each.", metavar="N", ge=1, le=50
     )
     recipe: str = option(
         "evolved", f"The program that makes the samples: {', '.join(RECIPES)}.", metavar="NAME"

@@ -74,7 +74,7 @@ def _profiled(options: "GenerateOptions", search: "Search") -> "dict[str, dspy.M
 def _given(options: "GenerateOptions", search: "Search") -> "dict[str, dspy.Module]":
     from groundset.programs.given import Given
 
-    return {GIVEN: Given(search, about=options.about)}
+    return {GIVEN: Given(search, about=options.about, read=options.read)}
 
 
 RECIPES: Mapping[str, RecipeSpec] = {

@@ -15,6 +15,7 @@ from groundset import __version__
 from groundset.files import json_line, json_text, write_rows, write_text
 from groundset.printing import counted, duration
 from groundset.programs.errors import InputError
+from groundset.programs.forms import UNSURE
 from groundset.programs.types import Reject, Sample
 from groundset.programs.untrusted import numbered_lines
 from groundset.retrieval.index import settled
@@ -55,6 +56,7 @@ def run_record(store: Store, attempts: Sequence[Attempt]) -> dict[str, Any]:
         **counts(samples, rejects),
         "attempts": len(attempts),
         "surplus": sum(attempt.state == "surplus" for attempt in attempts),
+        "unsure": sum(attempt.state == "unsure" for attempt in attempts),
         "counts": _step_counts(attempts),
         **{
             name: usage[name]
@@ -267,6 +269,11 @@ def account(run: "Run") -> list[str]:
         lines.append(
             f"{counted(record['surplus'], 'good question')} beyond that: used when --size grows."
         )
+    if record["unsure"]:
+        lines.append(
+            f"{counted(record['unsure'], 'question')} unsure: `groundset review` shows what was"
+            " read, and takes your answers."
+        )
     if record["kinds"]:
         lines.append(
             "Kinds of question:"
@@ -284,7 +291,7 @@ def account(run: "Run") -> list[str]:
         f" ({counted(pair['questions'], 'question')}): metadata.variants has their answers."
         for pair in contradictions(run)[:_MOST_PAIRS]
     ]
-    questions = [reject for reject in run.rejects if reject.question]
+    questions = [each for each in run.rejects if each.question and each.step != UNSURE]
     for what, rejects in (
         ("question", questions),
         ("passage", [each for each in run.rejects if not each.question]),

@@ -21,8 +21,9 @@ from groundset.files import json_text, whole_file, whole_folder
 from groundset.options import Options, option
 from groundset.printing import printable, say, say_lines
 from groundset.programs.errors import InputError, RunError
+from groundset.programs.forms import UNSURE
 from groundset.programs.text import plain
-from groundset.programs.types import Chunk, Document, Reject, Sample
+from groundset.programs.types import Chunk, Document, Reject, Sample, StepRecord
 from groundset.run.record import (
     accepted,
     account,
@@ -97,6 +98,12 @@ class Run(Sequence[Sample]):
     def samples(self) -> tuple[Sample, ...]:
         """Return the samples in the order of their attempts."""
         return tuple(accepted(self.attempts))
+
+    @cached_property
+    def unsure(self) -> tuple[Sample, ...]:
+        """Return the user's own questions that wait for a person, without gold."""
+        found = (each.result.sample for each in self.attempts if each.state == "unsure")
+        return tuple(filter(None, found))
 
     @cached_property
     def rejects(self) -> tuple[Reject, ...]:
@@ -395,13 +402,18 @@ def _show_rejects(console: Console, run: Run, options: ShowOptions) -> None:
     if unknown := [step for step in options.step if step not in steps]:
         known = ", ".join(sorted(steps)) or "none"
         raise InputError(f"--step {unknown[0]}: it refused nothing; steps that did: {known}")
-    rejects = [reject for reject in run.rejects if reject.step in (options.step or steps)]
-    rejects = rejects[: options.limit]
+    found = [
+        (reject, attempt.result)
+        for attempt in run.attempts
+        for reject in attempt.result.rejects
+        if reject.step in (options.step or steps)
+    ]
+    found = found[: options.limit]
     if options.as_json:
-        _say_json(run, "rejects", (_reject_row(run, reject) for reject in rejects))
+        _say_json(run, "rejects", (_reject_row(run, reject) for reject, _ in found))
         return
-    for reject in rejects:
-        _print_reject(console, run, reject)
+    for reject, result in found:
+        _print_reject(console, run, reject, result, trail=options.trail)
 
 
 def _reject_row(run: Run, reject: Reject) -> dict[str, Any]:
@@ -423,21 +435,31 @@ def _print_sample(console: Console, sample: Sample, *, trail: bool) -> None:
     console.rule(title, align="left")
     console.print(f"[bold]{_safe(sample.question)}[/bold]\n{_safe(sample.answer)}")
     _print_chunks(console, sample.contexts)
-    for record in sample.trail if trail else ():
-        output = json.dumps(record.output, ensure_ascii=False)
-        console.print(f"[bold]{_safe(record.step)}[/bold] {_safe(output)}")
+    if trail:
+        _print_trail(console, sample.trail)
     console.print()
 
 
-def _print_reject(console: Console, run: Run, reject: Reject) -> None:
+def _print_trail(console: Console, trail: Sequence[StepRecord]) -> None:
+    for record in trail:
+        output = json.dumps(record.output, ensure_ascii=False)
+        console.print(f"[bold]{_safe(record.step)}[/bold] {_safe(output)}")
+
+
+def _print_reject(
+    console: Console, run: Run, reject: Reject, result: Result, *, trail: bool
+) -> None:
     threshold = (run.record.get("thresholds") or {}).get(reject.step)
     least = "" if threshold is None else f" of at least {threshold:.2f}"
     score = "" if reject.probability is None else f" ({reject.probability:.2f}{least})"
     console.print(f"[bold]{_safe(reject.step)}[/bold]  {_safe(reject.reason)}{score}")
     if reject.question:
         console.print(Padding(_safe(reject.question), (0, 0, 0, 2)))
-    if chunk := run.chunks.get(reject.chunk_id):
-        _print_chunks(console, [chunk])
+    own = run.chunks.get(reject.chunk_id)
+    read = result.sample.contexts if result.sample and reject.step == UNSURE else ()
+    _print_chunks(console, read or ([own] if own else ()))
+    if trail:
+        _print_trail(console, result.sample.trail if result.sample else result.trail)
     console.print()
 
 

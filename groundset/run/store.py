@@ -32,10 +32,11 @@ from groundset.programs.types import Reject, Sample, StepRecord
 
 DATABASE, VECTORS, CORPUS = "run.sqlite", "vectors.npy", "corpus"
 RECORD, SAMPLES, REJECTS = "run.json", "samples.jsonl", "rejects.jsonl"
+REFUSED = "refused"  # the step of a lost sample that a reviewer had refused
 _LOCK = ".lock"
 _FILES = (_LOCK, VECTORS, *(DATABASE + suffix for suffix in ("", "-wal", "-shm", "-journal")))
 
-State = Literal["accepted", "surplus", "refused"]
+State = Literal["accepted", "surplus", "unsure", "refused"]
 _Value = TypeVar("_Value")
 _APPLICATION, _VERSION = (
     0x67727364,
@@ -79,7 +80,7 @@ class Attempt(NamedTuple):
     """A finished attempt; ``vector`` is the embedding of its question.
 
     A good question is ``accepted``, or ``surplus`` while the run does not ask for more of its
-    evolution.
+    evolution; one of the user's own is ``unsure`` until a person settles it.
     """
 
     number: int
@@ -309,6 +310,14 @@ class Store(AbstractContextManager["Store"]):
             for number in numbers:
                 self._execute("UPDATE attempts SET state = 'accepted' WHERE number = ?", (number,))
 
+    def settle(self, sample: Sample) -> None:
+        """Accept a sample in the place of the one that has its id."""
+        self._execute(
+            "UPDATE attempts SET state = 'accepted', result = ?"
+            " WHERE json_extract(result, '$.sample.id') = ?",
+            (Result(sample=sample).model_dump_json(), sample.id),
+        )
+
     def reviews(self) -> list[Review]:
         """Return all reviews in the order in which they were given."""
         return self._parsed(
@@ -459,7 +468,7 @@ def _attempt(
     number: int, chunks: str, wanted: str, state: Any, result: str, vector: bytes | None
 ) -> Attempt:
     parsed = Result.model_validate_json(result)
-    if state not in (("refused",) if parsed.sample is None else ("accepted", "surplus")):
+    if state not in (("refused",) if parsed.sample is None else ("accepted", "surplus", "unsure")):
         raise ValueError("a state does not fit its result")
     row = None if vector is None else np.frombuffer(vector, np.float32)
     return Attempt(number, tuple(json.loads(chunks)), tuple(json.loads(wanted)), state, parsed, row)

@@ -148,7 +148,8 @@ def test_models_are_published_without_paths(name, shown):
 
 
 def test_reviews_decide_what_is_published(card, tmp_path):
-    many = [sample(f"q-{number}", two_documents().chunks[0]) for number in range(12)]
+    chunk = two_documents().chunks[0]
+    many = [sample(f"q-{number}", chunk, question=f"Why {number}?") for number in range(12)]
     reviews = [
         Review(
             sample_id=f"q-{number}",

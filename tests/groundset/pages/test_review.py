@@ -4,8 +4,9 @@ import html
 import json
 import re
 import signal
+import sqlite3
 from collections.abc import Callable
-from contextlib import nullcontext
+from contextlib import closing, nullcontext
 from unittest.mock import Mock
 
 import pytest
@@ -16,6 +17,7 @@ from groundset.pages import review as command
 from groundset.pages.review import make_app, serving
 from groundset.pages.verdicts import in_review_order
 from groundset.run.run import Run
+from groundset.run.store import DATABASE
 
 MakeRun = Callable[..., Run]
 TOKEN = "token"
@@ -27,7 +29,8 @@ class Pages:
     def __init__(self, run: Run, reviewer: str = "ann"):
         self.run, self.reviewer = run, reviewer
         self.numbers = {
-            sample.id: number for number, sample in enumerate(in_review_order(run.samples), 1)
+            sample.id: number
+            for number, sample in enumerate(in_review_order((*run.samples, *run.unsure)), 1)
         }
         self.client = make_app(run, reviewer, TOKEN).test_client()
 
@@ -189,6 +192,50 @@ def test_texts_never_become_markup(make_run, evil):
         assert "<b>" not in text
         assert text.count("</textarea>") == text.count("<textarea")
         assert not re.search("[\u202a-\u202e\u2028\x1b\x00]", text)
+
+
+def test_unsure_questions_are_settled_by_ticking_passages(make_run):
+    said = {"answer": "by ferry", "probability": 0.4, "reason": "half of it"}
+    own = {
+        "readings": [{"chunk_id": f"c{n}", **said} for n in (0, 1)],
+        "ranking": ["c2", "c1", "c0"],
+    }
+    bare = {"answer": "", "evolution": "unsure", "retrieval_gt": (), "metadata": own}
+    run = make_run(changes=dict.fromkeys((1, 2, 3), bare))
+    with closing(sqlite3.connect(run.folder / DATABASE)) as database, database:
+        database.execute("UPDATE attempts SET state = 'unsure' WHERE number IN (2, 3, 4)")
+    pages = Pages(run)
+
+    def settle(name, status=200, **form):
+        path = f"/{TOKEN}/{pages.numbers[name]}"
+        told = {"verdict": "signed", **form}
+        answer = pages.client.post(path, data=told, follow_redirects=True)
+        assert answer.status_code == status
+        return answer.text
+
+    assert [sample.id for sample in run.samples] == ["s0"]
+    assert "half of it" in pages.item("s1")
+    kept = settle("s1", 400, answer="Ada Lund")
+    assert "write the answer, or neither" in kept
+    assert "\nAda Lund</textarea>" in kept
+    settle("s1", 400, answer="Ada Lund", passage="c3")
+    settle("s1", answer="Ada Lund", passage=["c1"])
+    settle("s2", answer="both", passage=["c0", "c1"], together="on")
+    settle("s3")
+    found = {sample.id: sample for sample in Run(run.folder).samples}
+    assert [(each.evolution, each.answer, each.retrieval_gt) for each in found.values()][1:] == [
+        ("simple", "Ada Lund", (("c1",),)),
+        ("multi_context", "both", (("c0",), ("c1",))),
+        ("unanswerable", "The documents do not say.", ()),
+    ]
+    first = found["s1"]
+    assert (first.retrieval.rank, first.metadata["evidence"]) == (2, ["Ada Lund"])
+    assert first.metadata["answered_by"] == "ann"
+    assert (run.folder / "samples.jsonl").read_text().count("answered_by") == 3
+    assert re.findall(r'value="(c\d)"[^>]* checked', pages.item("s1")) == ["c1"]
+    settle("s1", answer="by Ada Lund", passage=["c0", "c1"])
+    changed = Run(run.folder).samples[1]
+    assert (changed.answer, changed.retrieval_gt) == ("by Ada Lund", (("c0", "c1"),))
 
 
 def test_two_reviewers_and_their_kappa(make_run):

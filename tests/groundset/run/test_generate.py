@@ -13,11 +13,13 @@ from scripted_run import PLACES, write_documents
 import groundset
 import groundset.aligning  # before a fixture replaces what it imports
 import groundset.rows
+from groundset.exports.sets import joined
 from groundset.programs.errors import GroundsetError, RunError, StateError
 from groundset.run.generate import generate
 from groundset.run.options import CommandOptions
 from groundset.run.options import generate as command
 from groundset.run.run import Run, open_run
+from groundset.run.store import DATABASE, Review, Store
 
 PARQUET_ROWS = groundset.rows.parquet_rows
 
@@ -405,3 +407,29 @@ def test_a_run_is_read_as_a_sequence_and_a_table(opened):
     assert repr(run) == f"<Run {run.folder}: 6 samples, complete>"
     assert "1 more." in run._repr_html_()
     assert isinstance(open_run(str(run.folder)), Run)
+
+
+def test_what_a_reviewer_refused_does_not_come_back(opened, tmp_path, monkeypatch):
+    monkeypatch.setattr("groundset.retrieval.embed.open_embedder", lambda spec: opened.encoder)
+    docs, copy = write_documents(tmp_path / "docs"), tmp_path / "copy"
+    run = opened.run(documents=(docs,), out=tmp_path / "run")
+    with Store(run.folder / DATABASE) as store:
+        for sample in run:
+            store.add_review(Review(sample_id=sample.id, reviewer="ann", verdict="refused"))
+    copy.mkdir()
+    for file in docs.iterdir():
+        (copy / f"copy-of-{file.name}").write_text(file.read_text())
+    asked = {each.question for each in run}
+    other = opened.run(documents=(copy,), out=tmp_path / "other", size=18)
+    assert not {each.id for each in other} & {each.id for each in run}
+    kept = {each.question for each in joined([Run(run.folder), other]).samples}
+    assert kept == {each.question for each in other} - asked
+    # What is lost with its passage is not asked again about the one in its place.
+    for file in docs.iterdir():
+        file.write_text(file.read_text().replace("was built in 1", "was built in 2"))
+    moved = {"run": run.folder, "documents": (docs,), "out": tmp_path / "new", "quiet": True}
+    aligned = groundset.aligning.carry_over(groundset.aligning.AlignOptions.parse(moved))
+    assert [reject.step for reject in aligned.rejects] == ["refused"] * 6
+    made = opened.run(documents=(docs,), out=tmp_path / "new")
+    assert len(made) == 6
+    assert not {each.question for each in made} & asked

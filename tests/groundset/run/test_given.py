@@ -6,27 +6,29 @@ import numpy as np
 import pytest
 from refusal import refuses
 
+from groundset.exports.sets import joined
 from groundset.models.server import UnansweredError
 from groundset.programs.errors import RunError
 from groundset.run.given import grouped, read_questions
+from groundset.run.record import account
+from groundset.run.run import ShowOptions, show
 
 _PLACES = ("Gower", "GOWER", "Nowhere", "Calder", "Arden")
 GOWER, AGAIN, NOWHERE, CALDER, ARDEN = map("When was the mill of {} built?".format, _PLACES)
 
 
 def judge(prompt: str) -> str:
-    """Read a passage: Nowhere is in none, and what is asked about Calder is not clear."""
+    """Read a passage: Nowhere is in none, Arden is not clear, and of Calder it is not sure."""
     passage, _, question = prompt.rpartition("Question:")
-    place = next(
-        (name for name in ("Gower", "Calder", "Arden") if name in question and name in passage), ""
-    )
+    place = next((name for name in ("Gower", "Arden") if name in question and name in passage), "")
     answer = (
         passage.partition(f"The mill of {place} was built in ")[2][:4] if place else "not stated"
     )
-    clear, good = ("no" if "Calder" in question else "yes"), ("yes" if place else "no")
+    clear, good = ("no" if "Arden" in question else "yes"), ("yes" if place else "no")
+    sure = 40 if place == "Arden" or "Calder" in question else 90 if place else 5
     return (
         f"Reason: as said\nAnswer: {answer}\nIndependent: yes\nClear: {clear}\nAnswerable:"
-        f" {good}\nConfidence: 90"
+        f" {good}\nConfidence: {sure}"
     )
 
 
@@ -37,7 +39,7 @@ def test_questions_that_differ_in_vowel_signs_are_no_duplicates() -> None:
     assert grouped({"Fähre?": 1, "Fa\u0308hre": 2}, encoder) == {"Fähre?": 3}
 
 
-def test_questions_get_answers_and_a_stopped_run_goes_on(opened, tmp_path):
+def test_questions_get_answers_and_a_stopped_run_goes_on(opened, tmp_path, capsys):
     opened.script.answers["judge"] = judge
     file = tmp_path / "questions.txt"
     file.write_text("\n".join((GOWER, "hello", AGAIN, NOWHERE, CALDER, ARDEN, "hello!")) + "\n\n")
@@ -54,9 +56,16 @@ def test_questions_get_answers_and_a_stopped_run_goes_on(opened, tmp_path):
     assert first.answer == "1742"
     assert nowhere.evolution == "unanswerable"
     assert nowhere.retrieval_gt == ()
-    assert len(nowhere.contexts) == 5
+    assert len(nowhere.contexts) == 10
     told = [(reject.step, reject.question, bool(reject.chunk_id)) for reject in whole.rejects]
-    assert told == [("question", "hello", False), ("judge", CALDER, True)]
+    assert told == [("question", "hello", False), ("unsure", CALDER, True)]
+    (unsure,) = whole.unsure
+    assert (unsure.question, unsure.answer, unsure.retrieval_gt) == (CALDER, "", ())
+    assert (whole.record["unsure"], len(unsure.contexts)) == (1, 10)
+    assert any(line.startswith("1 question unsure: `groundset review") for line in account(whole))
+    show(ShowOptions(run=whole.folder, rejects=True, step=("unsure",), trail=True))
+    assert capsys.readouterr().out.count('"confidence": 40') == len(unsure.trail) == 11
+    assert [each.id for each in joined([whole]).samples] == [each.id for each in whole]
     assert len(opened.run(questions=file, size=1)) == 1
     assert opened.run(questions=file, size=None, budget_calls=8).status == "budget"
     assert opened.run(questions=file, size=None).samples == whole.samples

@@ -113,15 +113,17 @@ def stating(passage: str, answer: str, language: Language) -> str | None:
     return find_quote(passage, found) if found else None
 
 
-def written_fault(question: str, answer: str, language: Language, max_words: int = 0) -> str | None:
+def written_fault(
+    question: str, answer: str, language: Language, max_words: int | None = 0
+) -> str | None:
     """Return why a written question or its answer cannot be used; None if they can.
 
     The question may contain its answer if it offers several ("Which is older, the weir or the
-    mill?").
+    mill?"). Without a limit, ``None``, it is a message, which need not be one question.
     """
     if not question or not answer:
         return "no question with an answer was written"
-    if "?" not in question and "？" not in question:
+    if max_words is not None and "?" not in question and "？" not in question:
         return "it is no question"
     if max_words and len(question.split()) > max_words:
         return f"it has {len(question.split())} words, at most {max_words} are wanted"

@@ -10,7 +10,7 @@ from typing import Any
 
 import dspy
 
-from groundset.programs.checks import tidy_question
+from groundset.programs.checks import tidy_question, written_fault
 from groundset.programs.errors import InputError
 from groundset.programs.faq import is_asked, stated_questions
 from groundset.programs.forms import (
@@ -39,6 +39,7 @@ from groundset.programs.outcome import (
 from groundset.programs.recipe import LENGTHS, Draft, Passage, Recipe, Search
 from groundset.programs.step import step
 from groundset.programs.text import one_line
+from groundset.programs.users import AS_READERS, Users, Wording
 
 _READ = 5  # found passages that must not answer an unanswerable question
 
@@ -52,10 +53,19 @@ class OneChunk(Recipe):
     """
 
     def __init__(
-        self, search: Search | None = None, *, panel: bool = False, about: str = ""
+        self,
+        search: Search | None = None,
+        *,
+        panel: bool = False,
+        about: str = "",
+        users: Users | None = None,
     ) -> None:
-        """Build the steps; see :class:`groundset.programs.recipe.Recipe`."""
+        """Build the steps; see :class:`groundset.programs.recipe.Recipe`.
+
+        Questions are worded as ``users`` do, without them as by a reader of the documents.
+        """
         super().__init__(search, panel=panel, about=about)
+        self.users = users
         self.ask = step("ask")
 
     def forward(
@@ -70,7 +80,6 @@ class OneChunk(Recipe):
         answers: str = "short",
         language: str = "",
         persona: str = "",
-        examples: Sequence[str] = (),
         keep: bool = False,
     ) -> dspy.Prediction:
         """Return a question about a passage, or the reasons why there is none; see
@@ -87,7 +96,6 @@ class OneChunk(Recipe):
             answers: a key of ``LENGTHS``.
             language: the code of the language to write in; empty for that of the passage.
             persona: who asks, for the style ``persona``.
-            examples: the user's own queries, for the style ``like``.
             keep: whether to keep a question that the judge refuses.
 
         Raises:
@@ -102,10 +110,16 @@ class OneChunk(Recipe):
         read = Passage(passage, topic, before)
         first = wanted[0] if wanted else SIMPLE
         code = language or language_of(passage)
+        wording = self.users.drawn((passage, len(asked))) if self.users else None
         try:
-            form, kind, draft, quotes = self._asked(read, wanted, kinds, asked, answers, language)
-            self.in_language(draft, language, [passage])
+            form, kind, draft, quotes, situation = self._asked(
+                read, wanted, kinds, asked, answers, language, wording
+            )
             facts: dict[str, Any] = {}
+            if wording:
+                facts["situation"] = situation
+                draft = self._as_typed(draft, read, wording, situation, code)
+            self.in_language(draft, language, [passage])
             if form == UNANSWERABLE:
                 return self._unanswerable(read, draft, kind, quotes, code)
             try:
@@ -122,7 +136,7 @@ class OneChunk(Recipe):
             elif first in STYLES:
                 form, draft, facts = (
                     first,
-                    *self._worded(read, draft, first, persona, examples, code),
+                    *self._worded(read, draft, first, persona, code),
                 )
             self.approved(draft, passage)
         except RefusedError as refused:
@@ -148,8 +162,11 @@ class OneChunk(Recipe):
         asked: Sequence[str],
         answers: str,
         language: str,
-    ) -> tuple[str, str, Draft, list[str]]:
-        """Return the form, the kind and the draft that the writer chose, and its evidence."""
+        wording: Wording | None = None,
+    ) -> tuple[str, str, Draft, list[str], str]:
+        """Return the form, the kind and the draft that the writer chose, its evidence, and the
+        situation of who asks.
+        """
         forms = [name for name in wanted if name in EVOLUTIONS and EVOLUTIONS[name].form]
         if UNANSWERABLE in wanted[:1]:
             forms = [UNANSWERABLE]
@@ -169,18 +186,41 @@ class OneChunk(Recipe):
             forms=[f"{name}: {EVOLUTIONS[name].form}" for name in offered],
             kinds=", ".join(kinds),
             answers=LENGTHS[answers],
+            wording=str(wording or AS_READERS),
+            examples=list(wording.examples) if wording else [],
             # Small models fall back into the language of their instructions.
             language=name_of(language or ("" if code == ENGLISH.code else code)),
         )
         form = _named(str(written.get("form", "")), offered)
-        most = EVOLUTIONS[form].max_words
+        most = None if wording else EVOLUTIONS[form].max_words
         draft, quotes = self.drafted("ask", written, [read.text], code, max_words=most, stated=True)
         return (
             form,
             _named(str(written.get("kind", "")), list(kinds) or [""]),
             draft,
             [quote for _, quote in quotes],
+            one_line(str(written.get("situation", ""))),
         )
+
+    def _as_typed(
+        self, draft: Draft, read: Passage, wording: Wording, situation: str, code: str
+    ) -> Draft:
+        """Return the question, put anew if its wording is far from what was wanted."""
+        language = LANGUAGES[code]
+        fault = wording.fault(draft.question, read.text, read.topic, language)
+        if not fault:
+            return draft
+        revised = call(
+            self.revise,
+            topic=read.topic,
+            question=draft.question,
+            answer=draft.answer,
+            change=f"{fault} Who asks: {situation}",
+            examples=list(wording.examples),
+        )
+        question = one_line(revised.new_question)
+        is_usable = not written_fault(question, draft.answer, language, None)
+        return draft._replace(question=question) if is_usable else draft
 
     def _subject(self, read: Passage, asked: Sequence[str]) -> str:
         """Return what to ask about: a question that the passage states and that was not asked."""
@@ -224,7 +264,6 @@ class OneChunk(Recipe):
         draft: Draft,
         name: str,
         persona: str,
-        examples: Sequence[str],
         code: str,
     ) -> tuple[Draft, dict[str, Any]]:
         """Return the question worded in a style, and the facts about it."""
@@ -235,12 +274,9 @@ class OneChunk(Recipe):
             question=draft.question,
             answer=draft.answer,
             change=style.change.format(persona=who),
-            examples=list(examples),
         )
         wording = one_line(revised.new_question)
-        fault = wording_fault(
-            style, draft.question, wording, draft.answer, LANGUAGES[code], examples
-        )
+        fault = wording_fault(style, draft.question, wording, draft.answer, LANGUAGES[code])
         if fault is None:
             same, why = holds(self.compare, SAME_QUESTION, draft.question, wording)
             fault = None if same else f"it asks for something else: {why}"
@@ -268,7 +304,7 @@ class OneChunk(Recipe):
         """Return a second question with its conversation: the seed question, its answer, and a
         follow-up.
         """
-        _, _, draft, quotes = self._asked(
+        _, _, draft, quotes, _ = self._asked(
             read, (SIMPLE,), tuple(KINDS), [*asked, seed.question], answers, language
         )
         draft = self.checked(draft, read, code=code)

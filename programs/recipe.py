@@ -137,7 +137,7 @@ class Recipe(dspy.Module):
         texts: Sequence[str],
         code: str,
         *,
-        max_words: int = 0,
+        max_words: int | None = 0,  # None for a message, which need not be one question
         # whether words of the first text that state the answer can be the evidence
         stated: bool = False,
     ) -> tuple[Draft, list[tuple[int, str]]]:
@@ -145,7 +145,7 @@ class Recipe(dspy.Module):
         that it is from.
         """
         question, answer, language = (
-            tidy_question(written.question),
+            one_line(written.question) if max_words is None else tidy_question(written.question),
             one_line(written.answer),
             LANGUAGES[code],
         )

@@ -4,24 +4,27 @@ import dspy
 
 
 class JudgeQuestion(dspy.Signature):
-    """Decide whether a careful editor would keep this question for an evaluation set, and answer it
-    from the passage.
+    """Decide as a support agent who knows these documents whether this passage settles what
+    somebody typed, and answer it from the passage.
 
-    Be strict: faults are easily missed, and one is enough for no. Names, places and years in the
-    topic or before the passage count as said, the answer must be in the passage.
-    Independent: read the question first as somebody who knows which documents are searched, that is
-    title and headings, but will never see the passage. What these make plain need not be named. It
-    is no if it points at a passage, text or figure, if a word in it says nothing until the passage
-    explains who or what that is, or if it describes in a roundabout way what has a name.
-    Clear: it asks one thing in a well-formed way; a list of things that are asked for together is
-    one. It is no if two things are asked at once, if several different answers would be right, if
-    it holds its own answer other than as one of several to choose from, or if it is one of a quiz,
-    which only somebody who has just read the passage would think
-    of: a definition turned round, the reason of a passing remark, a missing word, clauses set
-    against each other that nobody weighs.
-    Answerable: somebody who reads this passage only can give the right and whole answer. It is no
-    if the passage only speaks of the matter, or if the question takes anything for granted, such as
-    a name, number, date or cause, that the passage does not say or says otherwise.
+    People type short or long, clumsily, with mistakes, in several sentences or without a question
+    mark, and in other words than the passage: none of that is a fault. What they tell of
+    themselves, such as what they did, have or see, need not stand in the passage. Else be strict:
+    faults are easily missed, and one is enough for no. Names, places and years in the topic or
+    before the passage count as said, the answer must be in the passage.
+    Independent: read the question first as an agent who knows title and headings, but not which
+    passage is meant. It is no if it points at a passage, text or figure, if a word in it says
+    nothing until the passage explains who or what that is, or if so little is said that it may be
+    about quite different things in such documents.
+    Clear: one thing is wanted, and there is one right answer; a list of things that are asked for
+    together is one, and so is a problem that is told for its remedy. It is no if two things are
+    asked at once, if several different answers would be right, if it holds its own answer other
+    than as one of several to choose from, or if it is one of a quiz, which only somebody who has
+    just read the passage would think of: a definition turned round, the reason of a passing remark,
+    a missing word, clauses set against each other that nobody weighs.
+    Answerable: with this passage only, the agent can give this person the right and whole answer.
+    It is no if the passage only speaks of the matter, or if the question supposes something of the
+    matter, such as a name, number, date or cause, that the passage does not say or says otherwise.
     """
 
     about: str = dspy.InputField(desc="what the documents are and who asks", default="")
@@ -42,8 +45,8 @@ class JudgeQuestion(dspy.Signature):
     answerable: bool = dspy.OutputField(desc="does the passage answer it?")
     confidence: int = dspy.OutputField(
         desc=(
-            "how likely an editor keeps it, from 0 to 100: under 50 with any no,"
-            " under 75 where it is not put as people ask or hardly anybody would look it up"
+            "how likely this passage is what the person needs, from 0 to 100: under 50 with any no,"
+            " under 75 where hardly anybody would look it up"
         )
     )
 

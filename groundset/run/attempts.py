@@ -26,7 +26,6 @@ from groundset.run.store import Result
 
 # Otherwise DSPy keeps every call and prediction in memory.
 _UNTRACED: Mapping[str, Any] = {"disable_history": True, "trace": None, "max_trace_size": 0}
-_EXAMPLES = 3  # of the user's own queries in a prompt
 
 
 class Recorder(BaseCallback):
@@ -153,8 +152,7 @@ class Attempts:
             return self._programs["one"](
                 passages[0], topics[0], before, after=after, asked=task.asked
             )
-        personas, like = options.personas or PERSONAS, options.like
-        start = task.seed % max(1, len(like))
+        personas = options.personas or PERSONAS
         return self._programs["one"](
             passages[0],
             topics[0],
@@ -165,7 +163,6 @@ class Attempts:
             answers=options.answers,
             language=language,
             persona=personas[task.seed % len(personas)],
-            examples=(*like[start:], *like)[:_EXAMPLES] if like else (),
             keep=options.row.keeps and task.is_last,
         )
 

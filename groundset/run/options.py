@@ -17,6 +17,7 @@ from groundset.programs.errors import InputError
 from groundset.programs.forms import EVOLUTIONS, KINDS, LIKE, PERSONA, SIMPLE, STYLES
 from groundset.programs.languages import name_of
 from groundset.programs.untrusted import MAX_ROW, small_text
+from groundset.programs.users import READER, USERS, Users, measured
 from groundset.run.recipes import GIVEN, PROFILED, RECIPES, RecipeSpec
 from groundset.run.run import Run
 
@@ -214,8 +215,9 @@ class GenerateOptions(CorpusOptions):
         "Who asks, for the form persona: a text, or a .txt file of one a line. Repeatable.",
         metavar="TEXT|FILE",
     )
+    users: str = option("consumers", f"Who asks: {', '.join(USERS)}, or {READER}.", metavar="WHO")
     like: _Texts = option(
-        (), "A .txt file of your own queries, a line each, for the form like.", metavar="FILE"
+        (), "A .txt file of your own queries, a line each, to ask as they do.", metavar="FILE"
     )
     language: str | None = option(
         None,
@@ -341,6 +343,13 @@ class GenerateOptions(CorpusOptions):
         if not (self.documents or self.chunks):
             raise ValueError("no documents: name files or folders, or --chunks FILE")
         return self
+
+    @property
+    def asking(self) -> Users | None:
+        """Return how those ask whose questions are imagined; None for readers."""
+        if self.like:
+            return measured(self.like, 0.4)
+        return USERS.get(self.users)
 
     @property
     def row(self) -> RecipeSpec:

@@ -42,7 +42,8 @@ class RecipeSpec(NamedTuple):
 def _one(options: "GenerateOptions", search: "Search") -> "dict[str, dspy.Module]":
     from groundset.programs.onechunk import OneChunk
 
-    return {"one": OneChunk(search, panel=options.panel, about=options.about)}
+    users = options.asking
+    return {"one": OneChunk(search, panel=options.panel, about=options.about, users=users)}
 
 
 def _several(options: "GenerateOptions", search: "Search") -> "dict[str, dspy.Module]":

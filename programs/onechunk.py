@@ -36,7 +36,7 @@ from groundset.programs.outcome import (
     holds,
     outcome,
 )
-from groundset.programs.recipe import LENGTHS, Draft, Passage, Recipe, Search
+from groundset.programs.recipe import LENGTHS, Draft, Passage, Recipe, Search, put_as
 from groundset.programs.step import step
 from groundset.programs.text import one_line
 from groundset.programs.users import AS_READERS, Users, Wording
@@ -192,8 +192,15 @@ class OneChunk(Recipe):
             language=name_of(language or ("" if code == ENGLISH.code else code)),
         )
         form = _named(str(written.get("form", "")), offered)
-        most = None if wording else EVOLUTIONS[form].max_words
-        draft, quotes = self.drafted("ask", written, [read.text], code, max_words=most, stated=True)
+        draft, quotes = self.drafted(
+            "ask",
+            written,
+            [read.text],
+            code,
+            max_words=EVOLUTIONS[form].max_words,
+            wording=str(wording or ""),
+            stated=True,
+        )
         return (
             form,
             _named(str(written.get("kind", "")), list(kinds) or [""]),
@@ -207,7 +214,7 @@ class OneChunk(Recipe):
     ) -> Draft:
         """Return the question, put anew if its wording is far from what was wanted."""
         language = LANGUAGES[code]
-        fault = wording.fault(draft.question, read.text, read.topic, language)
+        fault = wording.fault(draft.question, read.text, language)
         if not fault:
             return draft
         revised = call(
@@ -215,7 +222,7 @@ class OneChunk(Recipe):
             topic=read.topic,
             question=draft.question,
             answer=draft.answer,
-            change=f"{fault} Who asks: {situation}",
+            change=f"{fault} Who asks: {situation}{put_as(draft.wording)}",
             examples=list(wording.examples),
         )
         question = one_line(revised.new_question)

@@ -79,6 +79,7 @@ class Draft(NamedTuple):
     question: str
     answer: str
     probability: float | None = None
+    wording: str = ""  # how the question is put, if it is a message and not one full question
 
 
 class Recipe(dspy.Module):
@@ -137,25 +138,23 @@ class Recipe(dspy.Module):
         texts: Sequence[str],
         code: str,
         *,
-        max_words: int | None = 0,  # None for a message, which need not be one question
+        max_words: int = 0,
+        wording: str = "",
         # whether words of the first text that state the answer can be the evidence
         stated: bool = False,
     ) -> tuple[Draft, list[tuple[int, str]]]:
         """Return what a step wrote about texts, and its evidence with the positions of the texts
         that it is from.
         """
-        question, answer, language = (
-            one_line(written.question) if max_words is None else tidy_question(written.question),
-            one_line(written.answer),
-            LANGUAGES[code],
-        )
+        question, answer = read_question(written.question, wording), one_line(written.answer)
+        language = LANGUAGES[code]
         if not question:
             raise RefusedError(name, "no question was written")
         if is_none(question):
             raise RefusedError(
                 name, f"nothing to ask: {answer or 'no reason given'}", exhausted=True
             )
-        if fault := written_fault(question, answer, language, max_words):
+        if fault := written_fault(question, answer, language, None if wording else max_words):
             raise RefusedError(name, fault, question=question or None)
         quotes = located(texts, written.evidence)
         if quotes is None and stated and (found := stating(texts[0], answer, language)):
@@ -164,7 +163,7 @@ class Recipe(dspy.Module):
             where = "the passage" if len(texts) == 1 else "the passages"
             reason = f"its evidence is not in {where}: {written.evidence!r:.120}"
             raise RefusedError(name, reason, question=question)
-        return Draft(question, answer), quotes
+        return Draft(question, answer, wording=wording), quotes
 
     def checked(self, draft: Draft, passage: Passage, *, code: str, rewrite: bool = True) -> Draft:
         """Return a question that the judge keeps and answers as expected; a badly worded one may be
@@ -204,11 +203,13 @@ class Recipe(dspy.Module):
             passage=passage.text,
             question=draft.question,
             answer=draft.answer,
-            change=MEND.format(fault=decision.reason.rstrip(".")),
+            change=MEND.format(fault=decision.reason.rstrip(".")) + put_as(draft.wording),
         )
-        question, answer = tidy_question(revised.new_question), one_line(revised.new_answer)
-        kept = draft._replace(question=question, answer=answer or draft.answer)
-        if question == draft.question or written_fault(question, kept.answer, LANGUAGES[code]):
+        question = read_question(revised.new_question, draft.wording)
+        answer = one_line(revised.new_answer) or draft.answer
+        kept = draft._replace(question=question, answer=answer)
+        limit = None if draft.wording else 0
+        if question == draft.question or written_fault(question, answer, LANGUAGES[code], limit):
             raise RefusedError(
                 "judge", decision.reason, question=draft.question, probability=decision.probability
             )
@@ -289,6 +290,16 @@ class Recipe(dspy.Module):
                     said_here = {"answer": answer, "chunk_id": hit.chunk_id}
                     found.variants.append(said_here | {"place": needed.index(place)})
         return found
+
+
+def read_question(text: str, wording: str) -> str:
+    """Return a written question, cut to one full question if it is no message of a wording."""
+    return one_line(text) if wording else tidy_question(text)
+
+
+def put_as(wording: str) -> str:
+    """Return a sentence for a writer on how a question is put; empty for one full question."""
+    return f" How it is put: {wording}." if wording else ""
 
 
 def joined(passages: Sequence[Passage]) -> Passage:

@@ -21,11 +21,15 @@ _SENTENCE = re.compile(r"[.!?。？！](?:\s|$)")
 _MARK = re.compile(r"[?？؟]")
 _PUNCTUATION = re.compile(r"[.,;:!?。，？！؟]")
 _SHARED_SPREAD = 0.2  # standard deviation of the share of words, about that of the public sets
-_FAR = 0.25  # a share further from the wanted one than this is mended
-_SHORTEST, _LONGEST = 3, 120  # words of a question
-_FEWEST_WORDS = 4  # content words, of which a share can be told
+_LEAST, _MOST = 0.2, 0.9  # share of words; beyond, questions become riddles or quotations
+_FAR = 0.25  # a share higher than the wanted one by more than this is mended
+_OFF = 2  # so many times the wanted length, or its part, is mended
+_SHORTEST, _LONGEST = 4, 100  # words of a question
+_SENTENCE_WORDS = 10, 30  # of a question, from which it can, and from which it must have several
+_FEWEST_WORDS = 4  # words, of which a share can be told
+_SHORTEST_WORD = 5  # letters; shorter words are anybody's
+_NAME = re.compile(r"\b[A-Z\d][\w-]*")
 _SHOWN = 5  # queries of the user's own in a prompt
-_SUGGESTED = 6  # words of the passage that a rewording may use
 
 
 class Wording(NamedTuple):
@@ -46,33 +50,36 @@ class Wording(NamedTuple):
         if not self.mark:
             parts.append("a search or a problem told, with no question mark")
         if self.bare:
-            parts.append("typed in haste with no punctuation")
+            parts.append("typed in haste, with no punctuation")
         tenths = round(10 * self.shared)
-        parts.append(f"{tenths} in 10 of its nouns, verbs and adjectives are words of the passage")
+        parts.append(f"{tenths} in 10 of its words of content, besides names, are the passage's")
         return ", ".join(parts)
 
-    def fault(self, question: str, passage: str, topic: str, language: Language) -> str:
-        """Return how a question differs from this wording, as a change of it; empty if hardly."""
+    def fault(self, question: str, passage: str, language: Language) -> str:
+        """Return how a question differs from this wording, as a change of it; empty if hardly.
+
+        Names, numbers and short words are not counted: who asks has them too.
+        """
         count = len(question.split())
-        content = set(language.content_words(question))
-        if len(content) < _FEWEST_WORDS:
+        if not count / _OFF <= self.words <= count * _OFF:
+            return f"It has {count} words, which is far from what is wanted."
+        names = {word.casefold() for word in _NAME.findall(passage)}
+        stems = {word: language.content_words(word) for word in tokens(question)}
+        own = {
+            word: found[0]
+            for word, found in stems.items()
+            if found and len(word) >= _SHORTEST_WORD and word not in names
+        }
+        shared = {
+            word: stem for word, stem in own.items() if stem in set(language.content_words(passage))
+        }
+        excess = len(shared) - math.ceil(self.shared * len(own))
+        if len(own) < _FEWEST_WORDS or excess <= _FAR * len(own):
             return ""
-        shared = content & set(language.content_words(passage))
-        share = len(shared) / len(content)
-        if share > self.shared + _FAR:
-            names = set(language.content_words(topic))
-            known = sorted(shared, key=lambda word: word in names)
-            excess = known[: math.ceil((share - self.shared) * len(content))]
-            forms = [
-                word for word in tokens(question) if set(language.content_words(word)) & set(excess)
-            ]
-            return (
-                "Put what is not a name in other words, since who asks does not know these:"
-                f" {', '.join(dict.fromkeys(forms))}. Write {self}."
-            )
-        if not count / 2 <= self.words <= count * 2:
-            return f"It has {count} words. Write {self}."
-        return ""
+        listed = ", ".join(sorted(shared, key=len, reverse=True)[:excess])
+        return (
+            f"Who asks does not have these words and says it in others, or leaves it out: {listed}."
+        )
 
 
 class Users(NamedTuple):
@@ -91,18 +98,15 @@ class Users(NamedTuple):
         """Return how one question is worded, always the same for a seed."""
         draw = Random(str(seed))
         words = round(self.words * math.exp(draw.gauss(0, self.spread)))
-        shared = min(1.0, max(0.0, draw.gauss(self.shared, _SHARED_SPREAD)))
+        words = min(_LONGEST, max(_SHORTEST, words))
+        shared = min(_MOST, max(_LEAST, draw.gauss(self.shared, _SHARED_SPREAD)))
         several, mark, bare = (
             draw.random() < share for share in (self.several, self.mark, self.bare)
         )
-        return Wording(
-            min(_LONGEST, max(_SHORTEST, words)),
-            shared,
-            several,
-            mark and not bare,
-            bare,
-            tuple(draw.sample(self.queries, min(_SHOWN, len(self.queries)))),
-        )
+        can, must = _SENTENCE_WORDS
+        several = words >= can and (several or words >= must) and not bare
+        examples = draw.sample(self.queries, min(_SHOWN, len(self.queries)))
+        return Wording(words, shared, several, mark and not bare, bare, tuple(examples))
 
 
 READER = "reader"

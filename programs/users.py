@@ -109,10 +109,10 @@ class Users(NamedTuple):
         return Wording(words, shared, several, mark and not bare, bare, tuple(examples))
 
 
-READER = "reader"
+READER, CONSUMERS = "reader", "consumers"
 USERS: Mapping[str, Users] = {
     "staff": Users("Employees and citizens who search.", 9, 0.35, 0.7, 0.05, 0.75, 0.15),
-    "consumers": Users("People who describe what they need.", 21, 0.5, 0.4, 0.45, 0.75, 0.1),
+    CONSUMERS: Users("People who describe what they need.", 21, 0.5, 0.4, 0.45, 0.75, 0.1),
     "forum": Users("Posts in support forums.", 46, 0.5, 0.4, 0.85, 0.5, 0.15),
 }
 AS_READERS = (
@@ -121,14 +121,18 @@ AS_READERS = (
 )
 
 
-def measured(queries: Sequence[str], shared: float) -> Users:
-    """Return how the people ask who wrote some queries; ``shared`` cannot be told from these."""
+def measured(queries: Sequence[str]) -> Users:
+    """Return how the people ask who wrote some queries.
+
+    Which words these share with what answers them is unknown; it is taken to be as many as in the
+    public sets whose questions were asked before a passage was seen.
+    """
     lengths = [math.log(max(1, len(query.split()))) for query in queries]
     return Users(
         "Your own users.",
         math.exp(median(lengths)),
         pstdev(lengths),
-        shared,
+        USERS[CONSUMERS].shared,
         fmean(len(_SENTENCE.findall(query)) > 1 for query in queries),
         fmean(bool(_MARK.search(query)) for query in queries),
         fmean(not _PUNCTUATION.search(query) for query in queries),

@@ -14,14 +14,14 @@ from groundset.corpus.options import CorpusOptions
 from groundset.files import write_rows
 from groundset.options import DEFAULT_EMBEDDER, DEFAULT_LM, DEFAULT_PARSER, option, option_name
 from groundset.programs.errors import InputError
-from groundset.programs.forms import EVOLUTIONS, KINDS, LIKE, PERSONA, SIMPLE, STYLES
+from groundset.programs.forms import EVOLUTIONS, KINDS, PERSONA, SIMPLE, STYLES
 from groundset.programs.languages import name_of
 from groundset.programs.untrusted import MAX_ROW, small_text
-from groundset.programs.users import READER, USERS, Users, measured
+from groundset.programs.users import CONSUMERS, READER, USERS, Users, measured
 from groundset.run.recipes import GIVEN, PROFILED, RECIPES, RecipeSpec
 from groundset.run.run import Run
 
-_SHARE = 0.2  # of the mix, for a style that --personas or --like add
+_SHARE = 0.2  # of the mix, for the style that --personas adds
 JUDGE_LM = "qwen2.5-coder-1.5b"  # the smallest model whose shipped judge writes answers
 _GUIDED_RANK = 5
 _UNGUIDED = "take a larger --lm, or --no-guided"
@@ -30,7 +30,8 @@ _MAX_WORKERS = 256
 _LONGEST, _MOST_LINES = 500, 1_000  # characters of a persona or query, and lines of a file of them
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 _RECIPES_OF = {  # of options of some recipes only
-    **dict.fromkeys(("mix", "kinds", "personas", "like"), ("evolved", "single")),
+    **dict.fromkeys(("mix", "kinds", "personas"), ("evolved", "single")),
+    **dict.fromkeys(("users", "like"), ("evolved", "single", "roundtrip")),
     "answers": ("evolved", "single", "multi"),
     "across_documents": ("evolved", "multi"),
     **dict.fromkeys(("min_chunks", "max_chunks"), ("multi",)),
@@ -42,7 +43,7 @@ _RECIPES_OF = {  # of options of some recipes only
     ),
 }
 # What guided writers know nothing of.
-_FREE = ("about", "kinds", "personas", "like", "panel", "answers", "language")
+_FREE = ("about", "kinds", "personas", "users", "like", "panel", "answers", "language")
 # What two calls on one folder may differ in; documents and models are compared by their content.
 _NOT_COMPARED = {
     "documents",
@@ -215,9 +216,17 @@ class GenerateOptions(CorpusOptions):
         "Who asks, for the form persona: a text, or a .txt file of one a line. Repeatable.",
         metavar="TEXT|FILE",
     )
-    users: str = option("consumers", f"Who asks: {', '.join(USERS)}, or {READER}.", metavar="WHO")
+    users: str = option(
+        CONSUMERS,
+        f"Whose questions are imagined, and how these are put: {', '.join(USERS)}, {READER}, or a"
+        " .txt file of your own queries, the same as --like.",
+        metavar="WHO|FILE",
+    )
     like: _Texts = option(
-        (), "A .txt file of your own queries, a line each, to ask as they do.", metavar="FILE"
+        (),
+        "A .txt file of your users' own queries, a line each: their length, sentences and"
+        " punctuation are followed, and some are shown to the writer.",
+        metavar="FILE",
     )
     language: str | None = option(
         None,
@@ -320,6 +329,17 @@ class GenerateOptions(CorpusOptions):
         judge = values.get("critic_lm") or values.get("lm") or JUDGE_LM
         return {"recipe": GIVEN, **values, "lm": judge, "critic_lm": None}
 
+    @model_validator(mode="before")
+    @classmethod
+    def _of_users(cls, values: dict[str, Any]) -> dict[str, Any]:
+        users = str(values.get("users", READER))
+        if users in (*USERS, READER):
+            return values
+        if not users.endswith(".txt"):
+            known = ", ".join((*USERS, READER))
+            raise ValueError(f"--users {users}: choose one of {known}, or name a .txt file")
+        return {name: value for name, value in values.items() if name != "users"} | {"like": users}
+
     @model_validator(mode="after")
     def _fit_together(self) -> Self:
         recipe = self.recipe
@@ -346,10 +366,8 @@ class GenerateOptions(CorpusOptions):
 
     @property
     def asking(self) -> Users | None:
-        """Return how those ask whose questions are imagined; None for readers."""
-        if self.like:
-            return measured(self.like, 0.4)
-        return USERS.get(self.users)
+        """Return how those ask whose questions are imagined; None for readers of the documents."""
+        return measured(self.like) if self.like else USERS.get(self.users)
 
     @property
     def row(self) -> RecipeSpec:
@@ -396,16 +414,10 @@ class GenerateOptions(CorpusOptions):
             raise InputError(f"--mix {others[0]}: there is only {', '.join(forms)} for {reason}")
         is_direct = guided or (small and SIMPLE in self.row.mix)
         mix = dict(self.mix or ({SIMPLE: 1.0} if is_direct else self.row.mix))
-        for style, texts in ((PERSONA, self.personas), (LIKE, self.like)):
-            if texts and not self.mix:
-                mix[style] = _SHARE
-            if texts and not mix.get(style):
-                spelled = "--personas" if style == PERSONA else "--like"
-                raise InputError(
-                    f"{spelled}: add {style}=WEIGHT to --mix, or leave one of both out"
-                )
-        if mix.get(LIKE) and not self.like:
-            raise InputError("--mix like: name a file of your own queries with --like")
+        if self.personas and not self.mix:
+            mix[PERSONA] = _SHARE
+        if self.personas and not mix.get(PERSONA):
+            raise InputError("--personas: add persona=WEIGHT to --mix, or leave one of both out")
         return mix
 
     def compared(self) -> dict[str, Any]:

@@ -342,7 +342,7 @@ def _revise(row: Any, known: _Known) -> list[dict[str, Any]]:
         values["new_question"] = row.questions[0]
     elif row.step == "reword":
         values["change"] = STYLES[row.kind].change.replace("{persona}", row.persona)
-        values |= {"examples": list(row.examples), "new_question": row.wording, "style": row.kind}
+        values |= {"new_question": row.wording, "style": row.kind}
     else:
         conversation = f"User: {row.question} Assistant: {row.answer}"
         values["change"] = FOLLOW_UP.format(conversation=conversation)

@@ -167,7 +167,7 @@ GOLD: Mapping[str, str] = {
     "reasoning": "topic? facts* name question answer derived! reasoning_question kind",
     "relevance": "topic? question relevant! explanation",
     "resolve": "first second alike! kind?",
-    "reword": "topic? question answer wording kind persona? examples*",
+    "reword": "topic? question answer wording kind persona?",
     "rewrite": "topic? before? fact answer question feedback better_question kind",
     "same": "first second alike! kind?",
     "sound": "topic? before? fact answer question sound! kind?",

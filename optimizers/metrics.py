@@ -186,8 +186,7 @@ def _revised(example: dspy.Example, prediction: Any, judge: Judge | None) -> Sco
     if style is None:
         fault = written_fault(question, expected or answer or NOT_STATED, language)
     else:
-        models = example.get("examples") or []
-        fault = wording_fault(style, example.question, question, expected, language, models)
+        fault = wording_fault(style, example.question, question, expected, language)
     if fault:
         return Score(0.0, _sentence(fault))
     if example.get("style") == "follow_up":

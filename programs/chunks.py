@@ -23,6 +23,7 @@ from groundset.programs.recipe import (
 )
 from groundset.programs.step import step
 from groundset.programs.text import one_line
+from groundset.programs.users import Users
 
 
 class SeveralChunks(Recipe):
@@ -34,10 +35,15 @@ class SeveralChunks(Recipe):
     """
 
     def __init__(
-        self, search: Search | None = None, *, panel: bool = False, about: str = ""
+        self,
+        search: Search | None = None,
+        *,
+        panel: bool = False,
+        about: str = "",
+        users: Users | None = None,
     ) -> None:
         """Build the steps; see :class:`groundset.programs.recipe.Recipe`."""
-        super().__init__(search, panel=panel, about=about)
+        super().__init__(search, panel=panel, about=about, users=users)
         self.combine = step("combine")
 
     def forward(
@@ -60,6 +66,8 @@ class SeveralChunks(Recipe):
         try:
             kind, draft, quotes = self._combined(read, asked, answers, language, code)
             self.in_language(draft, language, passages)
+            topic = " / ".join(filter(None, dict.fromkeys(titles)))
+            draft, facts = self.as_users_put_it(draft, topic, code)
             draft, needed = self.needing(draft, read, code)
             quotes = [(place, quote) for place, quote in quotes if place in needed]
             if not quotes:
@@ -78,7 +86,7 @@ class SeveralChunks(Recipe):
             probability=draft.probability,
             needed=needed,
             alternatives=others.groups,
-            metadata=others.facts,
+            metadata={**facts, **others.facts},
         )
 
     def _combined(

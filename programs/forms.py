@@ -25,7 +25,7 @@ _LEAST_ROWS = 3  # header, delimiter and one more
 _TWO_STATEMENTS = 3  # sentences or list items in which two statements can stand apart
 _GIVEN = 0.5  # share of the answer's content words that a wording may not add
 _KEPT = 0.5  # share of the question's content words that it must keep
-LIKE, PERSONA = "like", "persona"
+PERSONA = "persona"
 
 PERSONAS = (  # for any documents, where the user names none
     "a newcomer who has never heard of the subject",
@@ -192,13 +192,6 @@ STYLES: Mapping[str, Style] = {
         " question of at most 30 words.",
         (4, 40),
     ),
-    LIKE: Style(
-        "Words the question in the style of your own queries, given by --like.",
-        "Word it like the examples: about as long, with their grammar, capitals and punctuation,"
-        " but nothing of what they are about.",
-        (2, 60),
-        False,
-    ),
 }
 FOLLOW_UP = (
     "Word it as the next message of this conversation, short and referring back as people speak,"
@@ -213,7 +206,6 @@ def wording_fault(
     wording: str,
     answer: str,
     language: Language,
-    examples: Sequence[str] = (),
 ) -> str | None:
     """Return why the wording of a question is refused; None if simple checks accept it."""
     words, (fewest, most) = len(wording.split()), style.words
@@ -230,11 +222,6 @@ def wording_fault(
     if len(asked & worded) < _KEPT * len(asked):
         return f"it lost what the question asks: {', '.join(sorted(asked - worded))}"
     added = worded - asked
-    if copied := sorted(
-        added
-        & {word for text in examples for word in language.content_words(text) if word.isdigit()}
-    ):
-        return f"it copies the examples: {', '.join(copied)}"
     wanted = set(language.content_words(answer))
     if wanted and len(added & wanted) > _GIVEN * len(wanted):
         return f"it gives its answer away: {answer!r}"

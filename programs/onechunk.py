@@ -10,7 +10,7 @@ from typing import Any
 
 import dspy
 
-from groundset.programs.checks import tidy_question, written_fault
+from groundset.programs.checks import tidy_question
 from groundset.programs.errors import InputError
 from groundset.programs.faq import is_asked, stated_questions
 from groundset.programs.forms import (
@@ -36,10 +36,10 @@ from groundset.programs.outcome import (
     holds,
     outcome,
 )
-from groundset.programs.recipe import LENGTHS, Draft, Passage, Recipe, Search, put_as
+from groundset.programs.recipe import LENGTHS, Draft, Passage, Recipe, Search
 from groundset.programs.step import step
 from groundset.programs.text import one_line
-from groundset.programs.users import AS_READERS, Users, Wording
+from groundset.programs.users import Users
 
 _READ = 5  # found passages that must not answer an unanswerable question
 
@@ -60,12 +60,8 @@ class OneChunk(Recipe):
         about: str = "",
         users: Users | None = None,
     ) -> None:
-        """Build the steps; see :class:`groundset.programs.recipe.Recipe`.
-
-        Questions are worded as ``users`` do, without them as by a reader of the documents.
-        """
-        super().__init__(search, panel=panel, about=about)
-        self.users = users
+        """Build the steps; see :class:`groundset.programs.recipe.Recipe`."""
+        super().__init__(search, panel=panel, about=about, users=users)
         self.ask = step("ask")
 
     def forward(
@@ -110,18 +106,15 @@ class OneChunk(Recipe):
         read = Passage(passage, topic, before)
         first = wanted[0] if wanted else SIMPLE
         code = language or language_of(passage)
-        wording = self.users.drawn((passage, len(asked))) if self.users else None
         try:
-            form, kind, draft, quotes, situation = self._asked(
-                read, wanted, kinds, asked, answers, language, wording
-            )
-            facts: dict[str, Any] = {}
-            if wording:
-                facts["situation"] = situation
-                draft = self._as_typed(draft, read, wording, situation, code)
+            form, kind, draft, quotes = self._asked(read, wanted, kinds, asked, answers, language)
             self.in_language(draft, language, [passage])
+            facts: dict[str, Any] = {}
             if form == UNANSWERABLE:
                 return self._unanswerable(read, draft, kind, quotes, code)
+            if first not in (CONVERSATION, *STYLES):
+                draft, facts = self.as_users_put_it(draft, topic, code)
+                self.in_language(draft, language, [passage])
             try:
                 draft = self.checked(draft, read, code=code)
             except RefusedError as refused:
@@ -162,11 +155,8 @@ class OneChunk(Recipe):
         asked: Sequence[str],
         answers: str,
         language: str,
-        wording: Wording | None = None,
-    ) -> tuple[str, str, Draft, list[str], str]:
-        """Return the form, the kind and the draft that the writer chose, its evidence, and the
-        situation of who asks.
-        """
+    ) -> tuple[str, str, Draft, list[str]]:
+        """Return the form, the kind and the draft that the writer chose, and its evidence."""
         forms = [name for name in wanted if name in EVOLUTIONS and EVOLUTIONS[name].form]
         if UNANSWERABLE in wanted[:1]:
             forms = [UNANSWERABLE]
@@ -186,48 +176,18 @@ class OneChunk(Recipe):
             forms=[f"{name}: {EVOLUTIONS[name].form}" for name in offered],
             kinds=", ".join(kinds),
             answers=LENGTHS[answers],
-            wording=str(wording or AS_READERS),
-            examples=list(wording.examples) if wording else [],
             # Small models fall back into the language of their instructions.
             language=name_of(language or ("" if code == ENGLISH.code else code)),
         )
         form = _named(str(written.get("form", "")), offered)
-        draft, quotes = self.drafted(
-            "ask",
-            written,
-            [read.text],
-            code,
-            max_words=EVOLUTIONS[form].max_words,
-            wording=str(wording or ""),
-            stated=True,
-        )
+        most = EVOLUTIONS[form].max_words
+        draft, quotes = self.drafted("ask", written, [read.text], code, max_words=most, stated=True)
         return (
             form,
             _named(str(written.get("kind", "")), list(kinds) or [""]),
             draft,
             [quote for _, quote in quotes],
-            one_line(str(written.get("situation", ""))),
         )
-
-    def _as_typed(
-        self, draft: Draft, read: Passage, wording: Wording, situation: str, code: str
-    ) -> Draft:
-        """Return the question, put anew if its wording is far from what was wanted."""
-        language = LANGUAGES[code]
-        fault = wording.fault(draft.question, read.text, language)
-        if not fault:
-            return draft
-        revised = call(
-            self.revise,
-            topic=read.topic,
-            question=draft.question,
-            answer=draft.answer,
-            change=f"{fault} Who asks: {situation}{put_as(draft.wording)}",
-            examples=list(wording.examples),
-        )
-        question = one_line(revised.new_question)
-        is_usable = not written_fault(question, draft.answer, language, None)
-        return draft._replace(question=question) if is_usable else draft
 
     def _subject(self, read: Passage, asked: Sequence[str]) -> str:
         """Return what to ask about: a question that the passage states and that was not asked."""
@@ -311,7 +271,7 @@ class OneChunk(Recipe):
         """Return a second question with its conversation: the seed question, its answer, and a
         follow-up.
         """
-        _, _, draft, quotes, _ = self._asked(
+        _, _, draft, quotes = self._asked(
             read, (SIMPLE,), tuple(KINDS), [*asked, seed.question], answers, language
         )
         draft = self.checked(draft, read, code=code)

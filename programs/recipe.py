@@ -28,6 +28,7 @@ from groundset.programs.outcome import (
 from groundset.programs.step import step
 from groundset.programs.text import one_line
 from groundset.programs.types import Hit
+from groundset.programs.users import Users
 
 Search = Callable[[str, int], Sequence[Hit]]
 
@@ -79,7 +80,7 @@ class Draft(NamedTuple):
     question: str
     answer: str
     probability: float | None = None
-    wording: str = ""  # how the question is put, if it is a message and not one full question
+    wording: str = ""  # how it is put, if it is a message of users and not one full question
 
 
 class Recipe(dspy.Module):
@@ -90,7 +91,12 @@ class Recipe(dspy.Module):
     """
 
     def __init__(
-        self, search: Search | None = None, *, panel: bool = False, about: str = ""
+        self,
+        search: Search | None = None,
+        *,
+        panel: bool = False,
+        about: str = "",
+        users: Users | None = None,
     ) -> None:
         """Build the steps.
 
@@ -98,8 +104,10 @@ class Recipe(dspy.Module):
             search: finds passages for a query; without one, there are no alternatives.
             panel: whether three reviewers must approve each question by majority.
             about: one sentence on what the documents are and who asks, for writer and judge.
+            users: whose wording questions get; without, that of a reader of the documents.
         """
         super().__init__()
+        self.users = users
         self.search = search
         self.panel = panel
         self.about = about
@@ -108,6 +116,8 @@ class Recipe(dspy.Module):
         self.revise = step("revise")
         if panel:
             self.review = step("review")
+        if users:
+            self.reword = step("reword")
 
     def judged(
         self, draft: Draft, passage: Passage, *, unanswerable: bool = False, least: float = 0.0
@@ -139,22 +149,24 @@ class Recipe(dspy.Module):
         code: str,
         *,
         max_words: int = 0,
-        wording: str = "",
         # whether words of the first text that state the answer can be the evidence
         stated: bool = False,
     ) -> tuple[Draft, list[tuple[int, str]]]:
         """Return what a step wrote about texts, and its evidence with the positions of the texts
         that it is from.
         """
-        question, answer = read_question(written.question, wording), one_line(written.answer)
-        language = LANGUAGES[code]
+        question, answer, language = (
+            tidy_question(written.question),
+            one_line(written.answer),
+            LANGUAGES[code],
+        )
         if not question:
             raise RefusedError(name, "no question was written")
         if is_none(question):
             raise RefusedError(
                 name, f"nothing to ask: {answer or 'no reason given'}", exhausted=True
             )
-        if fault := written_fault(question, answer, language, None if wording else max_words):
+        if fault := written_fault(question, answer, language, max_words):
             raise RefusedError(name, fault, question=question or None)
         quotes = located(texts, written.evidence)
         if quotes is None and stated and (found := stating(texts[0], answer, language)):
@@ -163,7 +175,7 @@ class Recipe(dspy.Module):
             where = "the passage" if len(texts) == 1 else "the passages"
             reason = f"its evidence is not in {where}: {written.evidence!r:.120}"
             raise RefusedError(name, reason, question=question)
-        return Draft(question, answer, wording=wording), quotes
+        return Draft(question, answer), quotes
 
     def checked(self, draft: Draft, passage: Passage, *, code: str, rewrite: bool = True) -> Draft:
         """Return a question that the judge keeps and answers as expected; a badly worded one may be
@@ -203,17 +215,43 @@ class Recipe(dspy.Module):
             passage=passage.text,
             question=draft.question,
             answer=draft.answer,
-            change=MEND.format(fault=decision.reason.rstrip(".")) + put_as(draft.wording),
+            change=MEND.format(fault=decision.reason.rstrip("."))
+            + (f" It is put like this: {draft.wording}." if draft.wording else ""),
         )
-        question = read_question(revised.new_question, draft.wording)
+        tidy, limit = (one_line, None) if draft.wording else (tidy_question, 0)
+        question = tidy(revised.new_question)
         answer = one_line(revised.new_answer) or draft.answer
         kept = draft._replace(question=question, answer=answer)
-        limit = None if draft.wording else 0
-        if question == draft.question or written_fault(question, answer, LANGUAGES[code], limit):
+        fault = written_fault(question, answer, LANGUAGES[code], limit)
+        if fault or is_none(question) or question == draft.question:
             raise RefusedError(
                 "judge", decision.reason, question=draft.question, probability=decision.probability
             )
         return kept
+
+    def as_users_put_it(self, draft: Draft, topic: str, code: str) -> tuple[Draft, dict[str, Any]]:
+        """Return a question as users would put it who have not seen the passage, with their
+        situation and the question as it was; without users, the question itself.
+        """
+        if self.users is None:
+            return draft, {}
+        wording = self.users.drawn(draft.question)
+        written = call(
+            self.reword,
+            about=self.about,
+            topic=topic,
+            question=draft.question,
+            answer=draft.answer,
+            wording=str(wording),
+            examples=list(wording.examples),
+        )
+        message = one_line(written.message)
+        fault = written_fault(message, draft.answer, LANGUAGES[code], None)
+        if fault or is_none(message):
+            reason = fault or "it was not put as users do"
+            raise RefusedError("reword", reason, question=draft.question)
+        facts = {"situation": one_line(written.situation), "seed_question": draft.question}
+        return draft._replace(question=message, wording=str(wording)), facts
 
     def in_language(self, draft: Draft, language: str, passages: Sequence[str]) -> None:
         """Refuse a question in another language than the requested one, else than the known one of
@@ -290,16 +328,6 @@ class Recipe(dspy.Module):
                     said_here = {"answer": answer, "chunk_id": hit.chunk_id}
                     found.variants.append(said_here | {"place": needed.index(place)})
         return found
-
-
-def read_question(text: str, wording: str) -> str:
-    """Return a written question, cut to one full question if it is no message of a wording."""
-    return one_line(text) if wording else tidy_question(text)
-
-
-def put_as(wording: str) -> str:
-    """Return a sentence for a writer on how a question is put; empty for one full question."""
-    return f" How it is put: {wording}." if wording else ""
 
 
 def joined(passages: Sequence[Passage]) -> Passage:

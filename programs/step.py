@@ -27,6 +27,7 @@ from groundset.signatures.question import (
     AskPassage,
     CombinePassages,
     ReviseQuestion,
+    RewordQuestion,
 )
 
 _PARAGRAPH = re.compile(r"\n(?!\n|[-*•]|\d+\. |[A-Z][a-z ]{2,20}: )(?<!\n\n)")
@@ -58,6 +59,7 @@ STEPS: Mapping[str, StepSpec] = {
     "compare": _judges(CompareTexts, 100),
     "review": _judges(ReviewDraft, 120),
     "revise": _writes(ReviseQuestion, 200),
+    "reword": _writes(RewordQuestion, 300),
     "answer": _writes(AnswerQuestion, 40, stop=["\n"]),
     "clues": _writes(WriteClues, 600),
     "distil": _writes(DistilPassages, 100),

@@ -4,24 +4,21 @@ import dspy
 
 
 class AskPassage(dspy.Signature):
-    """Write what somebody would type who needs just what this passage says and has not seen it.
+    """Write one question that a user of these documents would ask and that this passage alone
+    answers.
 
-    Begin with the person. Somebody does, decides or notices something, and one statement of the
-    passage is what they need. They know which documents are searched, but not that it stands there
-    nor how it is put. Their situation says who they are, what they are about, and what they see,
-    have or fear, in their own words: the names that are before their eyes, such as a product, a
-    form, a place or an error, and everyday words for what the passage calls by terms of its own.
-
-    The question is their message, put from that situation as the wording says. It asks one thing,
-    which they look up and no quiz on the passage would ask: no definition turned round, no reason
-    of a passing remark, no missing word, no list or clause that is only turned into a question, no
-    clauses set against each other that nobody weighs. Where one could ask what, when, how or how
-    much, it does not ask for yes or no. Whoever knows the documents can tell what is asked, and
-    about what; what title and headings make plain, such as the product that a manual is for, need
-    not be named. It does not speak of the passage, supposes nothing that the passage denies, and
-    gives nothing of its answer away. The answer is right and complete, well worded, and clear to
-    somebody who does not see the passage; it is stated there, or counted or concluded from nothing
-    but what it states. The evidence is copied from the passage word for word.
+    Think of somebody who is doing or deciding something, knows which documents are searched and has
+    not seen the passage. The question asks one thing, in the words that such a person has before
+    the answer is known, not in those of the passage. It is what they look up, not what a quiz on
+    the passage asks: no definition turned round, no reason of a passing remark, no missing word, no
+    list or clause that is only turned into a question, no clauses set against each other that
+    nobody weighs. Where one could ask what, when, how or how much, it does not ask for yes or no.
+    What it is about is called by its full name; what title and headings make plain to such a
+    person, such as the product that a manual is for, need not be named. Names may come from the
+    topic or from what stands before, all else from the passage. The question does not speak of the
+    passage and does not give its answer away. The answer is right and complete, well worded, and
+    clear to somebody who does not see the passage; it is stated there, or counted or concluded from
+    nothing but what it states. The evidence is copied from the passage word for word.
 
     Take the first form on offer that this passage carries, and in that form ask what is most worth
     knowing; of kinds that are worth as much, take the earlier one. A form that could only become a
@@ -41,21 +38,14 @@ class AskPassage(dspy.Signature):
         desc="what a question can ask for, the most wanted first", default=""
     )
     answers: str = dspy.InputField(desc="how long the answer is")
-    wording: str = dspy.InputField(desc="how the message is put", default="")
-    examples: list[str] = dspy.InputField(
-        desc="messages of such people about other things: write as they do", default=[]
-    )
     language: str = dspy.InputField(
         desc="the language to write in, if it is not that of the passage", default=""
     )
     form: str = dspy.OutputField(desc="the name of the form that you take")
     kind: str = dspy.OutputField(desc="the kind that you take")
-    answer: str = dspy.OutputField(desc="the answer")
+    question: str = dspy.OutputField(desc="the question, in the language of the passage")
+    answer: str = dspy.OutputField(desc="its answer")
     evidence: list[str] = dspy.OutputField(desc="the words of the passage that the answer rests on")
-    situation: str = dspy.OutputField(
-        desc="who needs this answer, and why, in at most 30 words, none of them the passage's own"
-    )
-    question: str = dspy.OutputField(desc="what they type, in the language of the passage")
 
 
 class CombinePassages(dspy.Signature):
@@ -89,6 +79,30 @@ class CombinePassages(dspy.Signature):
     question: str = dspy.OutputField(desc="the question, in the language of the passages")
     answer: str = dspy.OutputField(desc="its answer")
     evidence: list[str] = dspy.OutputField(desc="a piece of each passage, word for word")
+
+
+class RewordQuestion(dspy.Signature):
+    """Write what somebody typed who needed just this answer and had not seen the documents.
+
+    The question was put by a reader, in the terms of the documents. Begin with the person instead:
+    somebody does, decides or notices something, and this answer is what they need. Their situation
+    says who they are, what they are about, and what they see, have or fear, in their own words: the
+    names that are before their eyes, such as a product, a form, a place or an error, and everyday
+    words for what the documents call by terms of their own. The message is put from that situation,
+    as the wording says. It asks for the same one thing under the same conditions, so that whoever
+    knows the documents can tell what is asked, and about what; it gives nothing of the answer away.
+    """
+
+    about: str = dspy.InputField(desc="what the documents are and who asks", default="")
+    topic: str = dspy.InputField(desc="title and headings above what answers it", default="")
+    question: str = dspy.InputField(desc="the question of a reader")
+    answer: str = dspy.InputField(desc="its answer")
+    wording: str = dspy.InputField(desc="how the message is put")
+    examples: list[str] = dspy.InputField(
+        desc="messages of such people about other things: write as they do", default=[]
+    )
+    situation: str = dspy.OutputField(desc="who needs this answer, and why, in at most 30 words")
+    message: str = dspy.OutputField(desc="what they typed, in the language of the question")
 
 
 class AskFact(dspy.Signature):
@@ -150,8 +164,7 @@ class ReviseQuestion(dspy.Signature):
 
     What the change does not concern stays: every name, number and condition, and what is asked for.
     The new question does not contain its answer and does not speak of a passage. Unless the change
-    wants it otherwise, it can be understood alone. Examples show how to write, never what to ask
-    about.
+    wants it otherwise, it can be understood alone.
     """
 
     topic: str = dspy.InputField(desc="title and headings above the passage", default="")
@@ -161,9 +174,6 @@ class ReviseQuestion(dspy.Signature):
     question: str = dspy.InputField(desc="the question to change")
     answer: str = dspy.InputField(desc="its answer", default="")
     change: str = dspy.InputField(desc="what to change")
-    examples: list[str] = dspy.InputField(
-        desc="questions in the wanted style, about other things", default=[]
-    )
     new_question: str = dspy.OutputField(
         desc="the changed question, in the language of the question"
     )

@@ -31,7 +31,7 @@ _LONGEST, _MOST_LINES = 500, 1_000  # characters of a persona or query, and line
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 _RECIPES_OF = {  # of options of some recipes only
     **dict.fromkeys(("mix", "kinds", "personas"), ("evolved", "single")),
-    **dict.fromkeys(("users", "like"), ("evolved", "single", "roundtrip")),
+    **dict.fromkeys(("users", "like"), ("evolved", "single", "multi", "roundtrip")),
     "answers": ("evolved", "single", "multi"),
     "across_documents": ("evolved", "multi"),
     **dict.fromkeys(("min_chunks", "max_chunks"), ("multi",)),

@@ -49,7 +49,8 @@ def _one(options: "GenerateOptions", search: "Search") -> "dict[str, dspy.Module
 def _several(options: "GenerateOptions", search: "Search") -> "dict[str, dspy.Module]":
     from groundset.programs.chunks import SeveralChunks
 
-    return {"several": SeveralChunks(search, panel=options.panel, about=options.about)}
+    users = options.asking
+    return {"several": SeveralChunks(search, panel=options.panel, about=options.about, users=users)}
 
 
 def _evolved(options: "GenerateOptions", search: "Search") -> "dict[str, dspy.Module]":

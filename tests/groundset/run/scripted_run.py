@@ -103,6 +103,9 @@ ANSWERS = {
     "judge": _judge,
     "compare": "Reason: ok\nHolds: yes",
     "revise": lambda prompt: "New question: none",
+    "reword": lambda prompt: "Situation: an heir\nMessage:{}".format(
+        prompt.rpartition("Question:")[2].partition("\n")[0]
+    ),
     "clues": lambda prompt: (
         "Clue: When was the mill built?\nDescription: the year\nExample: a year"
     ),

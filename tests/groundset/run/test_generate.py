@@ -249,7 +249,7 @@ def test_a_saved_run_cannot_go_on(opened, tmp_path):
         ({"mix": "simple"}, "'simple' is not of the form NAME=WEIGHT"),
         ({"mix": "simples=1"}, "there is no simples; there are simple, reasoning"),
         ({"mix": "simple=0"}, "weights must be 0 or more, and one of them above 0"),
-        ({"mix": "like=1"}, "--mix like: name a file of your own queries"),
+        ({"users": "everybody"}, "--users everybody: choose one of staff, consumers, forum"),
         ({"mix": "reasoning=1", "recipe": "single"}, "--mix reasoning: there is only simple, "),
         ({"personas": ("a nurse",), "mix": "simple=1"}, "--personas: add persona=WEIGHT to --mix"),
         ({"clues": 2}, "--clues is not for the recipe evolved, but for profiled"),
@@ -353,20 +353,28 @@ def test_a_critic_judges_and_the_other_model_writes(opened):
     assert set(opened.critic.steps()) == {"chunk", "judge"}
 
 
-def test_styles_are_worded_as_the_options_say(opened, tmp_path):
-    like = tmp_path / "queries.txt"
-    like.write_text("mill year\nwho built it\n")
-    given = {
-        "personas": ("a miller's heir",),
-        "like": str(like),
-        "mix": "simple=1,persona=1,like=1",
-    }
-    opened.run(size=3, **given)
-    prompts = "\n".join(
-        str(request.messages) for name, request in opened.script.requests if name == "revise"
-    )
-    assert "a miller's heir" in prompts
-    assert "who built it" in prompts
+def prompts(opened, step: str) -> str:
+    asked = (request for name, request in opened.script.requests if name == step)
+    return "\n".join(str(request.messages) for request in asked)
+
+
+def test_styles_are_worded_as_the_options_say(opened):
+    opened.run(size=3, personas=("a miller's heir",), mix="simple=1,persona=1")
+    assert "a miller's heir" in prompts(opened, "revise")
+
+
+def test_questions_are_put_as_users_do(opened, tmp_path):
+    run = opened.run(size=2, mix="simple=1", users="forum")
+    assert {sample.metadata["situation"] for sample in run} == {"an heir"}
+    assert "Wording: about" in prompts(opened, "reword")
+    queries = tmp_path / "queries.txt"
+    queries.write_text("mill year\nwho built it\n")
+    opened.run(size=2, mix="simple=1", users=str(queries), out=tmp_path / "like")
+    assert "Examples" in prompts(opened, "reword")
+    assert "who built it" in prompts(opened, "reword")
+    opened.script.requests.clear()
+    opened.run(size=2, mix="simple=1", users="reader", out=tmp_path / "reader")
+    assert "reword" not in opened.script.steps()
 
 
 def test_profiled_asks_about_what_a_search_for_clues_finds(opened, tmp_path):

@@ -9,7 +9,7 @@ changes nothing in the process.
 from importlib import import_module
 from typing import Any
 
-__version__ = "0.2.0"
+__version__ = "0.3.0"
 
 # The public names by module; ``metrics`` is a module itself.
 _PUBLIC = {

@@ -17,7 +17,7 @@ from groundset.programs.errors import InputError
 from groundset.programs.forms import EVOLUTIONS, KINDS, PERSONA, SIMPLE, STYLES
 from groundset.programs.languages import name_of
 from groundset.programs.untrusted import MAX_ROW, small_text
-from groundset.programs.users import CONSUMERS, READER, USERS, Users, measured
+from groundset.programs.users import READER, STAFF, USERS, Users, measured
 from groundset.run.recipes import GIVEN, PROFILED, RECIPES, RecipeSpec
 from groundset.run.run import Run
 
@@ -217,7 +217,7 @@ class GenerateOptions(CorpusOptions):
         metavar="TEXT|FILE",
     )
     users: str = option(
-        CONSUMERS,
+        STAFF,
         f"Whose questions are imagined, and how these are put: {', '.join(USERS)}, {READER}, or a"
         " .txt file of your own queries, the same as --like.",
         metavar="WHO|FILE",

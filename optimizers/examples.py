@@ -352,6 +352,11 @@ def _revise(row: Any, known: _Known) -> list[dict[str, Any]]:
     return [values]
 
 
+def _put(row: Any, known: _Known) -> list[dict[str, Any]]:
+    values = row.model_dump(include=set(STEPS["reword"].signature.fields))
+    return [values | {"topic": _topic(row.topic), "passage": _passage(row, known)}]
+
+
 def _answer(row: Any, _: _Known) -> list[dict[str, Any]]:
     """Return a question with its answer, one in six "not stated": compiled on more, a model refused
     good questions.
@@ -462,6 +467,7 @@ _EXAMPLES: Mapping[str, tuple[tuple[Any, ...], Callable[[Any, _Known], list[dict
     "compare": (tuple(_CLAIMS), _compare),
     "review": (("relevance", "fits", "panel"), _review),
     "revise": (("rewrite", "compress", "split", "reword", "follow_up"), _revise),
+    "reword": (("put",), _put),
     "answer": ((QuestionLabel, "answer"), _answer),
     "clues": (("clues",), _clues),
     "distil": (("distil",), _distil),

@@ -15,6 +15,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, create_model
 
 from groundset.programs.errors import InputError, LabelError
 from groundset.programs.untrusted import first_fault, json_of, numbered_lines
+from groundset.programs.users import WANTED
 
 Split = Literal["train", "dev", "test"]
 SPLITS: tuple[Split, ...] = get_args(Split)
@@ -59,7 +60,7 @@ _STATED = {  # what must stand word for word where
     "rewrite": ("answer", "fact"),
 }
 # Steps whose questions must not contain their answer.
-_HIDING = ("ask", "ask_profiled", "question", "reword")
+_HIDING = ("ask", "ask_profiled", "put", "question", "reword")
 
 Text = Annotated[str, Field(min_length=1)]
 Texts = tuple[Text, ...]
@@ -163,6 +164,7 @@ GOLD: Mapping[str, str] = {
     "panel": "passage question answer viewpoint opinions? approved! kind?",
     "premise": "first second alike! kind?",
     "profiles": "topics* dimensions{} question profiles{}",
+    "put": "topic? question answer wording situation message",
     "question": "topic? before? fact answer question kind reply?",
     "reasoning": "topic? facts* name question answer derived! reasoning_question kind",
     "relevance": "topic? question relevant! explanation",
@@ -302,7 +304,7 @@ def _problems(row: Any) -> Iterator[str]:
                 f" it must be empty if {name} is true and set if it is false"
             )
     pairs = [
-        ("question", name) for name in fields if name.endswith("_question") or name == "wording"
+        ("question", name) for name in fields if name.endswith(("_question", "wording", "message"))
     ]
     for one, other in (*pairs, ("first", "second")):
         if one in fields and fields[one].casefold() == fields[other].casefold():
@@ -315,11 +317,13 @@ def _problems(row: Any) -> Iterator[str]:
         for chunk in fields.get("needed", ())
         if chunk not in row.chunks
     )
+    if row.step == "put" and len(WANTED.findall(row.wording)) != 2:
+        yield 'wording: say "about 20 words" and "4 in 10 …", as prompts of reword do'
     stated, place = _STATED.get(row.step, ("", ""))
     for words in () if not stated or kind in _OWN_WORDS else _several(fields[stated]):
         if words not in fields[place] and words not in " ".join(fields[place].split()):
             yield f"{stated} is not in the {place}: {words}"
-    asked = fields.get("wording") or fields.get("question", "")
+    asked = fields.get("message") or fields.get("wording") or fields.get("question", "")
     hidden = row.answer if row.step in _HIDING and kind not in _NAMING else ""
     if len(hidden) > _CHANCE and hidden.casefold() in asked.casefold():
         yield f"the question contains its answer: {hidden}"

@@ -26,7 +26,8 @@ from groundset.programs.features import agreement
 from groundset.programs.forms import STYLES, UNANSWERABLE, refers_back, wording_fault
 from groundset.programs.languages import LANGUAGES, language_of
 from groundset.programs.outcome import verdict
-from groundset.programs.text import has_words
+from groundset.programs.text import has_words, one_line
+from groundset.programs.users import WANTED
 from groundset.programs.words import Language
 
 Judge = Callable[..., dspy.Prediction]
@@ -36,6 +37,7 @@ _NEARLY = 0.25
 _REFUSED = 0.25  # of a program that refuses: better than a bad question, worse than a good one
 _UNCOPIED = 0.5  # factor for words that are right but not those of the passage
 _NUMBERED = re.compile(r"\n\n(?=\[\d+\] )")
+_SURPLUS = 0.3  # share of the reader's words beyond the wanted one; chosen by inspection
 _PHRASES = range(3, 6)
 _ALIKE = 0.6  # token F1 from which a written text is taken for the gold one; chosen by inspection
 
@@ -202,6 +204,26 @@ def _revised(example: dspy.Example, prediction: Any, judge: Judge | None) -> Sco
     return _judged(example, question, expected or answer, example.passage, judge)
 
 
+def _put(example: dspy.Example, prediction: Any, judge: Judge | None) -> Score:
+    message, passage = one_line(prediction.message), example.get("passage")
+    asked, answer, language = example.question, example.answer, _language(example)
+    fault = written_fault(message, answer, language, None)
+    if is_none(message) or has_words(message, asked):
+        fault = "the question is not put anew"
+    elif has_words(message, answer) and not has_words(asked, answer):
+        fault = f"it gives its answer away: {answer!r}"
+    elif not language.shared_words(message, f"{example.get('topic')} {asked}"):
+        fault = "nobody can tell what it is about"
+    if fault := fault or language_fault(message, answer, language.code):
+        return Score(0.0, _sentence(fault))
+    words, (wanted, tenths) = len(message.split()), map(int, WANTED.findall(example.wording))
+    if not wanted / 2 <= words <= 2 * wanted:
+        return Score(_NEARLY, f"It has {words} words; about {wanted} are wanted.")
+    if language.shared_words(message, asked) > tenths / 10 + _SURPLUS:
+        return Score(_NEARLY, "It has too many of the reader's words.")
+    return _judged(example, message, answer, passage, judge) if passage else Score(1.0)
+
+
 def _answered(example: dspy.Example, prediction: Any, *_: Any) -> Score:
     """Return the agreement with the gold answer, halved if its words are not the passage's."""
     language, answer = _language(example), " ".join(str(prediction.answer).split())
@@ -317,6 +339,7 @@ METRICS: Mapping[str, Metric] = {
         _asked: ("ask", "combine", "ask_profiled"),
         _fact: ("fact",),
         _revised: ("revise",),
+        _put: ("reword",),
         _answered: ("answer",),
         _phrases: ("keyphrases",),
         _clues: ("clues",),

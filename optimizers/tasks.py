@@ -22,7 +22,7 @@ PROGRAMS: dict[str, tuple[Callable[[], dspy.Module], bool]] = {
     "multi": (SeveralChunks, True),
 }
 # Steps whose questions a judge decides about.
-_WRITE = ("ask", "combine", "ask_profiled", "fact", "revise")
+_WRITE = ("ask", "combine", "ask_profiled", "fact", "revise", "reword")
 _FEWEST = 8  # complete examples; with fewer, examples without all outputs are trained on, too
 
 

@@ -25,6 +25,9 @@ _SHORTEST, _LONGEST = 4, 100  # words of a question
 _SENTENCE_WORDS = 10, 30  # of a question, from which it can, and from which it must have several
 _SHOWN = 5  # queries of the user's own in a prompt
 
+# Of an instruction for a writer: its words, and how many of ten are shared.
+WANTED = re.compile(r"(\d+) (?:words|in 10)")
+
 
 class Wording(NamedTuple):
     """What one question should be like."""

@@ -36,6 +36,7 @@ FEW = {
     "profiles": 40,
     "ask_profiled": 40,
     "clues": 10,
+    "reword": 100,
 }
 
 

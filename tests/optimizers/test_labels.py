@@ -89,6 +89,13 @@ def test_wrong_rows_are_named(tmp_path, row, message):
         ),
         (
             {
+                **{"step": "put", "question": "Who?", "answer": "Jonas", "wording": "short"},
+                **{"situation": "a miller", "message": "whose?"},
+            },
+            "wording: say",
+        ),
+        (
+            {
                 "step": "distil",
                 "topics": ["one"],
                 "question": "Who?",

@@ -9,7 +9,7 @@ from labelled import PASSAGE
 
 from groundset import metrics
 from groundset.programs.forms import EVOLUTIONS
-from groundset.programs.step import STEPS
+from groundset.programs.step import STEPS, step
 
 KEPT = {"reason": "", "independent": True, "clear": True, "answerable": True, "confidence": 90}
 ASKED = {
@@ -233,6 +233,30 @@ def test_changed_questions(facts, outputs, value):
 def test_answers(gold, answer, value):
     example = dspy.Example(passage=PASSAGE, question="?", answer=gold, language="en")
     assert scored(metrics.answer, example, answer=answer)[0] == value
+
+
+@pytest.mark.parametrize(
+    ("message", "value"),
+    [
+        ("the old wall at Ebbing leaks, whose work was it", 1),
+        ("then who built that weir at Ebbing around 1891", 0.25),  # the reader's words
+        ("Ebbing?", 0.25),
+        ("Who built the weir at Ebbing in 1891?", 0),
+        ("does the Ebbing wall or its leak go back to the miller Jonas Alder", 0),
+        ("none", 0),
+        (step("reword").demos[0].message, 0),
+    ],
+)
+def test_questions_as_users_put_them(message, value):
+    example = dspy.Example(
+        question="Who built the weir at Ebbing in 1891?",
+        answer="the miller Jonas Alder",
+        wording="about 12 words, 4 in 10",
+        passage=PASSAGE,
+        language="en",
+    )
+    assert scored(metrics.reword, example, message=message)[0] == value
+    assert scored(metrics.reword.using(judge(clear=False)), example, message=message)[0] <= 0.25
 
 
 def test_questions_for_a_given_answer():

@@ -147,27 +147,6 @@ def permutation(
     return float(scipy.stats.monte_carlo_test(gains, swapped, np.sum, batch=500, **how).pvalue)
 
 
-def gain_of_shares(
-    before: tuple[int, int], after: tuple[int, int]
-) -> tuple[Estimate, float] | None:
-    """Return the difference between two shares, and p of Fisher's exact test; None if one is a
-    share of nothing.
-
-    A share is given as the number of its part and of its whole.
-
-    Source: R. G. Newcombe, Interval estimation for the difference between independent proportions
-        (1998), method 10.
-    """
-    old, new = wilson(*before), wilson(*after)
-    if old is None or new is None:
-        return None
-    gain = new.value - old.value
-    low = gain - math.hypot(new.value - new.low, old.high - old.value)
-    high = gain + math.hypot(new.high - new.value, old.value - old.low)
-    p = scipy.stats.fisher_exact([[part, whole - part] for part, whole in (before, after)]).pvalue
-    return Estimate(gain, low, high), float(p)
-
-
 def holm(pvalues: Sequence[float]) -> list[float]:
     """Correct p-values for multiple tests.
 

@@ -1,15 +1,13 @@
-"""The report of a run: its figures as JSON types, one HTML page with them and its questions, and
-another run compared.
+"""The report of a run: its figures as JSON types, and one HTML page with them and its questions.
 
 An estimate is ``{"value", "low", "high", "of"}``: a share or a mean with its 95 % interval, or a
 median with its quartiles, and the number of values. It is None where there are none.
 """
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from functools import partial
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -18,7 +16,7 @@ from groundset.agreement import own_questions, side_of
 from groundset.files import check_target, is_stream, json_text, write_text
 from groundset.options import Options, option
 from groundset.pages.html import excerpt, marked, render
-from groundset.printing import counted, say, say_lines
+from groundset.printing import say, say_lines
 from groundset.programs.errors import InputError
 from groundset.programs.text import plain, tokens
 from groundset.programs.types import Reject, Sample
@@ -51,13 +49,11 @@ class ReportOptions(Options):
     """Write an HTML report on a run.
 
     Its sections are the questions with their answers and evidence, what was made and refused,
-    retrieval, variety and cost. The page is one file that loads nothing. With --against, it
-    compares two runs and says what their samples could have shown; with --queries, it sets the
-    wording of the questions beside that of your users.
+    retrieval, variety and cost. The page is one file that loads nothing. With --queries, it sets
+    the wording of the questions beside that of your users.
     """
 
     run: Path = option(..., "Folder of the run.", metavar="RUN", argument=True)
-    against: Path | None = option(None, "Folder of a run to compare with.", metavar="RUN")
     queries: Path | None = option(
         None,
         "Your users' queries: a .txt file of one a line, .csv or .jsonl with `question` or `query`,"
@@ -82,26 +78,25 @@ def report(options: ReportOptions) -> Path | None:
         check_target(out)
         if not is_stream(out) and out.suffix.lower() != ".html":
             raise InputError(f"--out {out}: must end with .html")
-    run, against = open_run(options.run), open_run(options.against) if options.against else None
+    run = open_run(options.run)
     queries = own_questions(options.queries, "--queries", run) if options.queries else None
     if options.as_json:
-        say_lines(json_text(report_record(run, against, queries), indent=2))
+        say_lines(json_text(report_record(run, queries), indent=2))
         return None
     page = out or run.folder / NAME
-    text = report_page(run, against, queries)
+    text = report_page(run, queries)
     write_text(page, text, follow=out is not None)  # a link in the place of our own is replaced
     if not is_stream(page):
         say(f"report: {page}")
     return page
 
 
-def report_page(run: Run, against: Run | None = None, queries: Run | None = None) -> str:
+def report_page(run: Run, queries: Run | None = None) -> str:
     """Return the report of a run as HTML."""
-    figures, reviews = report_record(run, against, queries), latest_reviews(run.reviews)
+    figures, reviews = report_record(run, queries), latest_reviews(run.reviews)
     return render(
         "report.html",
         figures=figures,
-        comparison=figures.get("comparison"),
         questions=[_question(each, reviews[each.id]) for each in run.samples[:_QUESTIONS]],
         most_questions=max(
             (row["samples"] + row["refused"] for row in figures["made"]["by_document"]), default=0
@@ -114,12 +109,8 @@ def report_page(run: Run, against: Run | None = None, queries: Run | None = None
     )
 
 
-def report_record(run: Run, against: Run | None = None, queries: Run | None = None) -> Figures:
-    """Return the figures of a run as JSON types; see the head of this module.
-
-    Raises:
-        InputError: both runs are the same.
-    """
+def report_record(run: Run, queries: Run | None = None) -> Figures:
+    """Return the figures of a run as JSON types; see the head of this module."""
     models = run.record.get("models") or {}
     return {
         "run": run.folder.resolve().name,
@@ -132,7 +123,6 @@ def report_record(run: Run, against: Run | None = None, queries: Run | None = No
         "variety": _variety(run),
         "cost": _cost(run),
         **({"queries": _wording(queries)} if queries else {}),
-        **({} if against is None else {"comparison": compare(run, against)}),
     }
 
 
@@ -304,121 +294,3 @@ def _cost(run: Run) -> Figures:
 
 def _counts(values: Iterable[str]) -> dict[str, int]:
     return dict(Counter(values).most_common())
-
-
-class Measure(NamedTuple):
-    """One measure: ``of`` returns the number of the part and of the whole in a run.
-
-    A ``search`` depends on embedder and chunks, which must be the same in both runs.
-    """
-
-    name: str
-    of: Callable[[Run], tuple[int, int]]
-    search: bool = False
-
-
-def compare(run: Run, against: Run) -> Figures:
-    """Compare a run with another one, as JSON types.
-
-    Shares are tested by Fisher's exact test; p is corrected for all tests by Holm's procedure.
-
-    Raises:
-        InputError: both are the same run.
-    """
-    if run.folder.resolve() == against.folder.resolve():
-        raise InputError(f"--against {against.folder}: is the same run; name another one")
-    same_search = _search(run) is not None and _search(run) == _search(against)
-    rows: list[Figures] = []
-    tested = []
-    for measure in MEASURES:
-        new, old = measure.of(run), measure.of(against)
-        row = {"measure": measure.name, "run": share(*new), "against": share(*old), "test": None}
-        rows.append(row)
-        if (same_search or not measure.search) and (found := stats.gain_of_shares(old, new)):
-            tested.append((row, *found))
-    for (row, gain, _), p in zip(tested, stats.holm([p for *_, p in tested]), strict=True):
-        row["test"] = _test(gain, p, len(tested))
-    names = [each.folder.resolve().name for each in (run, against)]
-    if names[0] == names[1]:
-        names = [str(run.folder), str(against.folder)]
-    notes = [_documents_in_common(run, against)]
-    if not same_search:
-        notes.append(
-            "Ranks are not tested: chunks or embedders differ or are unknown,"
-            " and ranks depend on them."
-        )
-    return {
-        "run": names[0],
-        "against": names[1],
-        "measures": rows,
-        "conclusion": _conclusion(rows),
-        "notes": notes,
-    }
-
-
-def _test(gain: stats.Estimate, p: float, tests: int) -> Figures:
-    """Return a test as JSON types, with its words."""
-    detectable = stats.detectable_gain(gain, tests)
-    value, low, high = (round(100 * part) for part in gain)
-    return {
-        **gain._asdict(),
-        "p": p,
-        "detectable": detectable,
-        "significant": p < stats.ALPHA and not gain.low <= 0 <= gain.high,
-        "text": f"{value:+} points ({low:+} to {high:+})",
-        "p_text": stats.p_text(p),
-    }
-
-
-def _conclusion(rows: Sequence[Figures]) -> str:
-    tests = [(row["measure"], row["test"]) for row in rows if row["test"]]
-    real = [
-        f"{name} {test['text']}, {test['p_text']}" for name, test in tests if test["significant"]
-    ]
-    if not real:
-        return f"No significant difference in {counted(len(tests), 'measure')}."
-    return f"Significant in {len(real)} of {counted(len(tests), 'measure')}: {'; '.join(real)}."
-
-
-def _documents_in_common(run: Run, against: Run) -> str:
-    new, old = ({document.text for document in each.documents.values()} for each in (run, against))
-    if new == old:
-        same = "the same" if _chunk_texts(run) == _chunk_texts(against) else "different"
-        return f"Both runs have the same documents, with {same} chunks."
-    shared = f"{counted(len(new & old), 'document')}, of {len(new)} and {len(old)}"
-    return f"The runs share {shared}; differences may be due to the others."
-
-
-def _search(run: Run) -> Any:
-    """Return what ranks depend on; None if it is not known."""
-    sha256 = ((run.record.get("models") or {}).get("embedder") or {}).get("sha256")
-    return (sha256, _chunk_texts(run)) if sha256 else None
-
-
-def _chunk_texts(run: Run) -> frozenset[str]:
-    return frozenset(chunk.text for chunk in run.chunks.values())
-
-
-def _attempts(run: Run) -> tuple[int, int]:
-    """Count the good questions of attempts, also those that were more than asked for."""
-    kept, attempts = len(run) + (run.record.get("surplus") or 0), run.record.get("attempts") or 0
-    return (kept, attempts) if attempts >= kept else (0, 0)  # imports have samples without attempts
-
-
-def _found(rank: int, run: Run) -> tuple[int, int]:
-    found = found_within(answerable(run.samples), rank)
-    return int(found.sum()), len(found)
-
-
-def _documents(run: Run) -> tuple[int, int]:
-    used = {chunk.doc_id for sample in run.samples for chunk in sample.contexts}
-    return len(used & run.documents.keys()), len(run.documents)
-
-
-MEASURES = (
-    Measure("attempts with a sample", _attempts),
-    Measure("signed of reviewed", lambda run: (sum(signed(run).values()), len(signed(run)))),
-    Measure("source found first", partial(_found, 1), search=True),
-    Measure(f"source among the first {EARLY}", partial(_found, EARLY), search=True),
-    Measure("documents covered", _documents),
-)

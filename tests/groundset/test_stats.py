@@ -7,7 +7,6 @@ from groundset.stats import (
     Estimate,
     bootstrap_mean,
     detectable_gain,
-    gain_of_shares,
     holm,
     kappa,
     permutation,
@@ -91,16 +90,6 @@ def test_kappa():
     perfect = kappa(list("gb") * 20, list("gb") * 20)
     assert perfect == (1.0, pytest.approx(0.82, abs=0.01), pytest.approx(1.0))
     assert kappa(list("gg"), list("gb")) is None
-
-
-def test_gain_of_shares_matches_newcombe_example():
-    found = gain_of_shares((48, 80), (56, 70))
-    gain, p = found
-    assert gain == pytest.approx((0.2, 0.0524, 0.3339), abs=5e-5), (
-        "Newcombe (1998), table II, example (a), method 10"
-    )
-    assert 0.005 < p < 0.02
-    assert gain_of_shares((0, 0), (1, 2)) is None
 
 
 def test_detectable_gain():

@@ -145,11 +145,11 @@ def test_texts_never_become_markup(make_run, evil):
     run = make_run(
         asked=asked, evil=evil, reviews=reviews, changes=changes, models={"lm": {"name": evil}}
     )
-    text = report_page(run, make_run("other"))
+    text = report_page(run)
     page = Page(text)
     assert {"script", "img", "b", "textarea"}.isdisjoint(page.tags)
     assert not [name for name, _ in page.attributes if name.startswith("on") or name == "style"]
-    assert [value for name, value in page.attributes if name == "id"] == [*SECTIONS, "comparison"]
+    assert [value for name, value in page.attributes if name == "id"] == SECTIONS
     assert not re.search("[\u202a-\u202e\u2028\x1b\x00]", text)
     assert "49 ${1}" not in page.text
     assert len(text) < 200_000
@@ -220,7 +220,7 @@ def test_page_in_a_browser(make_run, tab, tmp_path, scheme):
         asked=[(question + EVIL, answer) for question, answer in ASKED], evil=EVIL, reviews=reviews
     )
     file = tmp_path / "report.html"
-    file.write_text(report_page(run, make_run("other")), "utf-8")
+    file.write_text(report_page(run), "utf-8")
     address = file.as_uri()
     tab.emulate_media(color_scheme=scheme)
     for width in (360, 1280):

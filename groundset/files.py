@@ -16,9 +16,8 @@ import shutil
 import stat
 import sys
 import tempfile
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager, nullcontext, suppress
-from fnmatch import fnmatchcase
 from itertools import islice
 from pathlib import Path
 from typing import Any, TextIO
@@ -164,13 +163,13 @@ def is_standard_output(target: Path) -> bool:
 
 
 @contextmanager
-def whole_folder(target: Path, *, last: str, own: Collection[str] | None = None) -> Iterator[Path]:
+def whole_folder(target: Path, *, last: str, checked: bool = False) -> Iterator[Path]:
     """Yield a temporary folder whose content replaces that of ``target`` when the block succeeds.
 
     No other process can write the same target meanwhile. In a target that exists the files are
     replaced one by one: that named ``last`` is removed first and moved last, so that it never lies
-    beside files of another version. With ``own``, see :func:`check_own`, files that were changed
-    since they were written are not replaced.
+    beside files of another version. What is ``checked`` replaces only files that were not changed
+    since they were written; see :func:`check_own`.
 
     Raises:
         InputError: the target cannot be written, or another process is writing it; or a file was
@@ -180,14 +179,14 @@ def whole_folder(target: Path, *, last: str, own: Collection[str] | None = None)
     with _naming(target):
         target.parent.mkdir(parents=True, exist_ok=True)
         with working_folder(target if target.is_dir() else target.parent, target.name) as working:
-            if own is not None:
-                check_own(target, own)
-                _check_unchanged(target)
+            if checked:
+                check_own(target)
             aside = working / "part"
             aside.mkdir()
             yield aside
-            if own is not None:
-                write_text(aside / _WRITTEN, json_text(_digests(aside)))
+            if checked:
+                digests = {name: sha256_of(path) for name, path in _leaves(aside)}
+                write_text(aside / _WRITTEN, json_text(digests))
             for path in (aside, *aside.rglob("*")):
                 _sync(path)
             _put(aside, target, last)
@@ -203,72 +202,42 @@ def check_folder(folder: Path) -> None:
         raise InputError(f"cannot write to {folder}: {reason}")
 
 
-def check_own(folder: Path, own: Collection[str]) -> None:
-    """Check that all files of a folder, which need not exist, may be replaced.
-
-    ``own`` are glob patterns of paths below the folder that may; ``*`` does not match a slash.
+def check_own(folder: Path) -> None:
+    """Check that a folder, which need not exist, holds only what was written there last, unchanged.
 
     Raises:
-        InputError: it holds other files, or is not a folder; the message names them.
+        InputError: it does not, or is not a folder; the message names the files.
     """
     check_folder(folder)
+    written: dict[str, str] = {}
     with _naming(folder):
-        if foreign := list(
-            islice((path for path in _leaves(folder) if not _fits(path, (_WRITTEN, *own))), 3)
-        ):
-            is_run = (folder / "run.sqlite").exists()
-            why = (
-                "is the folder of a run" if is_run else f"holds other files ({', '.join(foreign)})"
-            )
-            raise InputError(f"{folder} {why}; name an empty or a new folder")
-
-
-def _check_unchanged(folder: Path) -> None:
-    """Check that the files of a folder are as they were written.
-
-    Raises:
-        InputError: one is not; the message names it.
-    """
-    written: Any = None
-    with suppress(FileNotFoundError, ValueError, RecursionError):
-        written = json.loads((folder / _WRITTEN).read_text(encoding="utf-8"))
-    for name, digest in _digests(folder).items():
-        if not isinstance(written, dict) or written.get(name) != digest:
+        with suppress(FileNotFoundError, ValueError, TypeError, RecursionError):
+            written = dict(json.loads((folder / _WRITTEN).read_text(encoding="utf-8")))
+        others = (
+            name
+            for name, path in _leaves(folder)
+            if name not in written or sha256_of(path) != written[name]
+        )
+        if first := ", ".join(islice(others, 3)):
             raise InputError(
-                f"{folder / name} is not as groundset wrote it last; delete it, or name another"
-                " folder"
+                f"{folder} holds files that groundset did not write, or that were changed since"
+                f" ({first}); name an empty or a new folder"
             )
 
 
-def _digests(folder: Path) -> dict[str, str]:
-    """Return the SHA-256 of the files in a folder."""
-    found = {}
-    for name in _leaves(folder):
-        if name != _WRITTEN and (folder / name).is_file():
-            with (folder / name).open("rb") as stream:
-                found[name] = hashlib.file_digest(stream, "sha256").hexdigest()
-    return found
+def sha256_of(path: Path) -> str:
+    """Return the SHA-256 of a file."""
+    with path.open("rb") as stream:
+        return hashlib.file_digest(stream, "sha256").hexdigest()
 
 
-def _fits(path: str, patterns: Iterable[str]) -> bool:
-    return any(
-        path.count("/") == pattern.count("/") and fnmatchcase(path, pattern) for pattern in patterns
-    )
-
-
-def _leaves(folder: Path) -> Iterator[str]:
-    """Yield the paths of all files and empty folders below a folder, except leftovers of killed
-    processes.
-    """
-    for path in sorted(folder.iterdir()) if folder.is_dir() else ():
-        if path.is_dir() and not path.is_symlink() and any(path.iterdir()):
-            yield from (
-                ()
-                if is_leftover(path.name)
-                else (f"{path.name}/{below}" for below in _leaves(path))
-            )
-        elif not is_leftover(path.name):
-            yield path.name
+def _leaves(folder: Path) -> Iterator[tuple[str, Path]]:
+    """Yield what lies in a folder, by its path there, without leftovers of killed processes."""
+    for path in folder.rglob("*"):
+        place = path.relative_to(folder)
+        is_folder = path.is_dir() and not path.is_symlink()
+        if not (is_folder or place.name == _WRITTEN or any(map(is_leftover, place.parts))):
+            yield place.as_posix(), path
 
 
 @contextmanager

@@ -88,14 +88,14 @@ def export_run(options: ExportOptions) -> Exported:
             f"--tracking and --track-texts: only for {MLFLOW}; omit them or add this format"
         )
     folders = {name: options.out if len(names) == 1 else options.out / name for name in names}
-    for name, folder in folders.items():
-        check_own(folder, EXPORTS[name].own)
+    for folder in folders.values():
+        check_own(folder)
     runs = [open_run(folder) for folder in options.runs]
     content = joined(runs, signed=options.signed, shares=options.splits)
     with ExitStack() as stack:
         for name, folder in folders.items():
             row = EXPORTS[name]
-            whole = whole_folder(folder, last=next(iter(row.files)), own=row.own)
+            whole = whole_folder(folder, last=next(iter(row.files)), checked=True)
             row.write_to(stack.enter_context(whole), content)
         if MLFLOW in names:
             make_dataset(

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 from groundset.exports.autorag import write_corpus
 from groundset.exports.dataset import records
 from groundset.exports.sets import EvaluationSet, other_answers, relevant_ids
-from groundset.exports.tables import File, Row, patterns
+from groundset.exports.tables import File, Row
 from groundset.programs.types import Chunk, Sample
 from groundset.run.record import question_row, sample_row
 
@@ -79,11 +79,6 @@ class Export(NamedTuple):
     about: str = ""  # what it is for, for the help, unless the name says it
     splits: bool = False  # whether it distinguishes splits
     write: Callable[[EvaluationSet, Path], None] | None = None  # writes the files that are None
-
-    @property
-    def own(self) -> tuple[str, ...]:
-        """Return the glob patterns of its files."""
-        return tuple(pattern for name in self.files for pattern in patterns(name))
 
     def write_to(self, folder: Path, content: EvaluationSet) -> None:
         """Write a set into an empty folder."""

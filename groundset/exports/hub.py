@@ -21,7 +21,7 @@ from groundset import __version__
 from groundset.exports.card import MARKER, card, data_file, is_local, public_name, public_record
 from groundset.exports.formats import CORPUS, QA, TABLES
 from groundset.exports.sets import EvaluationSet, Shares, joined
-from groundset.files import check_own, json_text, whole_folder, write_text
+from groundset.files import json_text, whole_folder, write_text
 from groundset.models.fetch import online
 from groundset.options import Options, option
 from groundset.printing import say
@@ -63,7 +63,9 @@ class PushOptions(Options):
         "Shares of splits, such as train=0.8,test=0.2; a document is never in two.",
         metavar="NAME=SHARE,...",
     )
-    replace_card: bool = option(False, "Replace a card (README.md) that groundset did not write.")
+    replace_card: bool = option(
+        False, "Replace a card (README.md) of the Hub that groundset did not write."
+    )
     dry_run: Path | None = option(
         None, "Write all files to this folder instead of uploading them.", metavar="DIR"
     )
@@ -123,11 +125,7 @@ def push_run(options: PushOptions) -> Pushed:
     )
     pushed = Pushed(len(published.samples), len(published.chunks))
     if options.dry_run is not None:
-        check_own(options.dry_run, (CARD, PROVENANCE, *(name[1:] for name in _DATA)))
-        card_file = options.dry_run / CARD
-        if card_file.exists() and not options.replace_card:
-            _check_card(card_file.read_bytes(), str(card_file))
-        with whole_folder(options.dry_run, last=CARD) as temporary:
+        with whole_folder(options.dry_run, last=CARD, checked=True) as temporary:
             _write(published, options, temporary)
         return pushed
     with _hub(options.repo) as api, TemporaryDirectory(prefix="groundset-") as folder:
@@ -194,14 +192,6 @@ def _write(found: EvaluationSet, options: PushOptions, folder: Path) -> None:
     write_text(folder / CARD, text)
 
 
-def _check_card(content: bytes, where: str) -> None:
-    if MARKER.encode() not in content:
-        raise InputError(
-            f"{where} was not written by groundset;"
-            " keep a copy of what you need, then use --replace-card"
-        )
-
-
 def _upload(api: Any, options: PushOptions, folder: Path, pushed: Pushed) -> Pushed:
     """Upload a folder in one commit that names its parent, so that an interrupted push changes
     nothing.
@@ -223,7 +213,11 @@ def _upload(api: Any, options: PushOptions, folder: Path, pushed: Pushed) -> Pus
             got = api.hf_hub_download(
                 repo, CARD, repo_type=_KIND, revision=info.sha, local_dir=place
             )
-            _check_card(Path(got).read_bytes(), f"{url}: its {CARD}")
+            if MARKER.encode() not in Path(got).read_bytes():
+                raise InputError(
+                    f"{url}: its {CARD} was not written by groundset;"
+                    " keep a copy of what you need, then use --replace-card"
+                )
     paths = sorted(
         path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file()
     )

@@ -13,7 +13,6 @@ from groundset.rows import csv_cell
 
 Row = Mapping[str, Any]
 _WHOLE = "test"  # the split of questions without one
-_DATASET = ("dataset_dict.json", "*/dataset_info.json", "*/state.json", "*/data-*.arrow")
 
 
 class File(NamedTuple):
@@ -87,13 +86,6 @@ class File(NamedTuple):
         splits = dict.fromkeys(found.split_of(sample) or _WHOLE for sample in found.samples)
         is_of_samples = rows.keys() <= splits.keys()
         return rows | {split: rows.get(split, []) for split in splits} if is_of_samples else rows
-
-
-def patterns(name: str) -> list[str]:
-    """Return the glob patterns of what is written under a name; see
-    :func:`groundset.files.check_own`.
-    """
-    return [name] if "." in name else [f"{name}/{part}" for part in _DATASET]
 
 
 def _filled(columns: Any, row: Row) -> Any:

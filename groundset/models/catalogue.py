@@ -19,7 +19,7 @@ from typing import Literal, NamedTuple
 
 from filelock import FileLock, Timeout
 
-from groundset.files import write_text
+from groundset.files import sha256_of, write_text
 from groundset.programs.errors import InputError, UnknownModelError
 
 SHA256 = re.compile("[0-9a-f]{64}")
@@ -234,8 +234,7 @@ def file_sha256(path: Path) -> str:
         known = json.loads(record.read_text(encoding="utf-8"))
         if known["stamp"] == stamp and SHA256.fullmatch(known["sha256"]):
             return str(known["sha256"])
-    with path.open("rb") as stream:
-        digest = hashlib.file_digest(stream, "sha256").hexdigest()
+    digest = sha256_of(path)
     if _stamp(path) == stamp:
         # Without a writable cache it is computed again next time.
         with contextlib.suppress(InputError):

@@ -126,8 +126,8 @@ def test_wrong_options_write_nothing(run, tmp_path, options, message):
 def test_folders_with_other_files_are_refused(run, tmp_path):
     write_text(tmp_path / "letters" / "qrels" / "letter.docx", "precious")
     for out, message in (
-        (tmp_path / "letters", r"holds other files \(qrels/letter\.docx\)"),
-        (run.folder, "is the folder of a run"),
+        (tmp_path / "letters", r"did not write.* \(qrels/letter\.docx\)"),
+        (run.folder, r"did not write.* \(.*run"),
         (run.folder / "run.json", "is a file, not a folder"),
     ):
         with refuses(message):
@@ -141,7 +141,7 @@ def test_a_file_that_a_person_changed_is_not_replaced(run, tmp_path):
     edited = tmp_path / "csv" / "questions.csv"
     edited.write_text(edited.read_text().replace("ferry", "boat"))
     before = contents(tmp_path)
-    with refuses(r"questions\.csv is not as groundset wrote it last; delete it, or name"):
+    with refuses(r"changed since \(questions\.csv\); name an empty"):
         groundset.export(run, format="csv,adk", out=tmp_path)
     assert contents(tmp_path) == before
     edited.unlink()

@@ -46,7 +46,7 @@ def wilson(part: int, whole: int) -> Estimate | None:
     if not whole:
         return None
     bounds = scipy.stats.binomtest(part, whole).proportion_ci(method="wilson")
-    return Estimate(part / whole, float(bounds.low), float(bounds.high))
+    return Estimate(part / whole, *map(float, bounds))
 
 
 def quartiles(values: Sequence[float] | Values) -> Estimate | None:
@@ -55,15 +55,6 @@ def quartiles(values: Sequence[float] | Values) -> Estimate | None:
         return None
     low, middle, high = np.quantile(values, (0.25, 0.5, 0.75)).tolist()
     return Estimate(middle, low, high)
-
-
-def equal_width(count: int) -> float:
-    """Return how far the interval of as many equal outcomes reaches: Wilson's bound of a share of
-    0.
-    """
-    found = wilson(0, count)
-    assert found is not None, "an interval needs outcomes"
-    return found.high
 
 
 def resampling_units(documents: Sequence[str]) -> tuple[Units, bool]:
@@ -84,9 +75,8 @@ def bootstrap_mean(values: Values, units: Units, *, lowest: float = 0.0) -> Esti
     units have the same mean, values are resampled instead.
     """
     value = float(values.mean())
-    if np.ptp(values) == 0:
-        width = equal_width(len(values))
-        return Estimate(value, max(lowest, value - width), min(1.0, value + width))
+    if np.ptp(values) == 0 and (none := wilson(0, len(values))):
+        return Estimate(value, max(lowest, value - none.high), min(1.0, value + none.high))
     if np.allclose(np.bincount(units, weights=values), value * np.bincount(units)):
         units = np.arange(len(values))
     sums, counts = np.bincount(units, weights=values), np.bincount(units).astype(float)
@@ -97,9 +87,7 @@ def bootstrap_mean(values: Values, units: Units, *, lowest: float = 0.0) -> Esti
     found = scipy.stats.bootstrap(
         (sums, counts), ratio, paired=True, method="percentile", n_resamples=5000, **_DRAWS
     )
-    return Estimate(
-        value, float(found.confidence_interval.low), float(found.confidence_interval.high)
-    )
+    return Estimate(value, *map(float, found.confidence_interval))
 
 
 def kappa(first: Sequence[str], second: Sequence[str]) -> Estimate | None:

@@ -18,12 +18,12 @@ from groundset.options import Options, option
 from groundset.pages.html import excerpt, marked, render
 from groundset.printing import say, say_lines
 from groundset.programs.errors import InputError
-from groundset.programs.text import plain, tokens
+from groundset.programs.text import one_line, plain, tokens
 from groundset.programs.types import Reject, Sample
 from groundset.retrieval.gold import gold
 from groundset.retrieval.index import last_rank, ranks_of, settled
 from groundset.retrieval.retrievers import bm25
-from groundset.run.record import contradictions, latest_reviews, signed
+from groundset.run.record import contradictions, kind_of, latest_reviews, signed
 from groundset.run.run import Run, open_run
 from groundset.run.store import Review
 from groundset.stats import Values, bootstrap_mean, resampling_units, wilson
@@ -41,7 +41,7 @@ _RANKS = {
     "11 or more": range(11, 1_000_000),
     "not found": range(1),
 }
-_COSTS = ("calls", "prompt_tokens", "cached_tokens", "generated_tokens", "seconds")
+_COSTS = ("calls", "prompt_tokens", "cached_tokens", "generated_tokens", "seconds", "price")
 _LONGEST_WORD = 24  # characters; scripts without spaces do not separate words
 
 
@@ -99,9 +99,8 @@ def report_page(run: Run, queries: Run | None = None) -> str:
         figures=figures,
         questions=[_question(each, reviews[each.id]) for each in run.samples[:_QUESTIONS]],
         most_questions=max(
-            (row["samples"] + row["refused"] for row in figures["made"]["by_document"]), default=0
-        )
-        or 1,
+            [1, *(row["samples"] + row["refused"] for row in figures["made"]["by_document"])]
+        ),
         shown_documents=_DOCUMENTS,
         shown_bars=_BARS,
         early=EARLY,
@@ -127,10 +126,10 @@ def report_record(run: Run, queries: Run | None = None) -> Figures:
 
 
 def _question(sample: Sample, reviews: Mapping[str, Review]) -> dict[str, Any]:
-    evidence = sample.evidence
-    texts = [" ".join(plain(chunk.text).split()) for chunk in sample.contexts]
-    shortened = [excerpt(marked(text, evidence, sample.answer)) for text in texts]
-    passages = list(zip(sample.contexts, shortened, strict=True))
+    passages = [
+        (chunk, excerpt(marked(one_line(plain(chunk.text)), sample.evidence, sample.answer)))
+        for chunk in sample.contexts
+    ]
     return {"sample": sample, "passages": passages, "reviews": list(reviews.values())}
 
 
@@ -144,16 +143,6 @@ def quartiles(values: Sequence[float] | Values) -> Figures | None:
     """Return a median with the quartiles."""
     found = stats.quartiles(values)
     return found and {**found._asdict(), "of": len(values)}
-
-
-def answerable(samples: Iterable[Sample]) -> list[Sample]:
-    """Return the samples that chunks answer; there is nothing to find for the others."""
-    return [sample for sample in samples if sample.retrieval_gt]
-
-
-def found_within(samples: Iterable[Sample], rank: int) -> Values:
-    """Return 1 for each question whose source was found at ``rank`` or better, else 0."""
-    return np.array([float(0 < (sample.retrieval.rank or 0) <= rank) for sample in samples])
 
 
 def _made(run: Run) -> Figures:
@@ -215,39 +204,37 @@ def _reasons(rejects: Sequence[Reject]) -> list[Figures]:
 
 def _retrieval(run: Run) -> Figures:
     """Return at which rank a search of all chunks found the source of each question."""
-    samples = answerable(run.samples)
-    ranks = [sample.retrieval.rank or 0 for sample in samples]
-    groups, by_words = (
-        gold(samples, run.chunks),
-        bm25({chunk_id: chunk.text for chunk_id, chunk in run.chunks.items()}),
-    )
+    samples = [sample for sample in run.samples if sample.retrieval_gt]
+    ranks = [sample.retrieval.rank for sample in samples]
+    groups = gold(samples, run.chunks)
+    by_words = bm25({chunk_id: chunk.text for chunk_id, chunk in run.chunks.items()})
     words = [
         last_rank(ranks_of(by_words(sample.question), needed))
         for sample, needed in zip(samples, groups, strict=True)
     ]
-    first, never = settled(
-        [[sample.retrieval.rank for sample in samples], words], list(map(len, groups))
-    )
+    first, never = settled([ranks, words], list(map(len, groups)))
     units, by_document = resampling_units([sample.contexts[0].doc_id for sample in samples])
+    sight = stats.sight(len(samples))
 
-    def mean(values: Values) -> Figures | None:
-        return (
-            {**bootstrap_mean(values, units)._asdict(), "of": len(values)} if len(values) else None
-        )
+    def mean(values: Iterable[float]) -> Figures | None:
+        found = np.array(list(values), dtype=float)
+        return {**bootstrap_mean(found, units)._asdict(), "of": len(found)} if samples else None
 
     return {
         "questions": len(samples),
         "unanswerable": len(run.samples) - len(samples),
         "max_rank": (run.record.get("configuration") or {}).get("max_rank"),
         "resampled": "documents" if by_document else "questions",
-        "first": mean(found_within(samples, 1)),
-        "early": mean(found_within(samples, EARLY)),
-        "reciprocal_rank": mean(np.array([1 / rank if rank else 0.0 for rank in ranks])),
-        "ranks": {name: sum(rank in within for rank in ranks) for name, within in _RANKS.items()},
-        "bm25_first": mean(np.array([float(rank == 1) for rank in words])),
+        "first": mean(rank == 1 for rank in ranks),
+        "early": mean(rank is not None and rank <= EARLY for rank in ranks),
+        "reciprocal_rank": mean(1 / rank if rank else 0 for rank in ranks),
+        "ranks": {
+            name: sum((rank or 0) in within for rank in ranks) for name, within in _RANKS.items()
+        },
+        "bm25_first": mean(rank == 1 for rank in words),
         "found_first_by_both": first,
         "found_by_neither": never,
-        "sight": {**stats.sight(len(samples))._asdict(), "text": str(stats.sight(len(samples)))},
+        "sight": {**sight._asdict(), "text": str(sight)},
     }
 
 
@@ -256,9 +243,7 @@ def _variety(run: Run) -> Figures:
     samples = run.samples
     return {
         "evolutions": _counts(sample.evolution for sample in samples),
-        "kinds": _counts(
-            str(sample.metadata["kind"]) for sample in samples if sample.metadata.get("kind")
-        ),
+        "kinds": _counts(kind for sample in samples if (kind := kind_of(sample))),
         "first_words": _counts(
             (tokens(sample.question) or [""])[0][:_LONGEST_WORD] for sample in samples
         ),
@@ -282,10 +267,8 @@ def _wording(run: Run) -> Figures:
 def _cost(run: Run) -> Figures:
     """Return calls, tokens, seconds and the price, in total and per sample."""
     record, kept = run.record, len(run.samples)
-    found = {name: record.get(name) for name in _COSTS} | {
-        "price": (record.get("cost") or {}).get("total")
-    }
-    total = {name: number for name, number in found.items() if number}
+    found = {**record, "price": (record.get("cost") or {}).get("total")}
+    total = {name: found[name] for name in _COSTS if found.get(name)}
     return {
         "total": total,
         "per_sample": {name: number / kept for name, number in total.items()} if kept else {},

@@ -29,10 +29,7 @@ def gold(samples: Sequence[Sample], chunks: Mapping[str, Chunk]) -> list[Groups]
     """Return the groups of each sample with all chunks that serve; those that become equal are
     one.
     """
-    copies, neighbours = defaultdict(list), defaultdict(list)
-    for chunk in chunks.values():
-        copies[chunk.text].append(chunk.chunk_id)
-        neighbours[chunk.doc_id].append(chunk)
+    copies, neighbours = _copies_and_neighbours(chunks)
     found = []
     for sample in samples:
         groups: dict[frozenset[str], list[str]] = {}
@@ -45,6 +42,17 @@ def gold(samples: Sequence[Sample], chunks: Mapping[str, Chunk]) -> list[Groups]
             groups.setdefault(frozenset(serving), list(serving))
         found.append(list(groups.values()))
     return found
+
+
+def _copies_and_neighbours(
+    chunks: Mapping[str, Chunk],
+) -> tuple[Mapping[str, list[str]], Mapping[str, list[Chunk]]]:
+    """Return the ids of chunks by their text, and the chunks of each document."""
+    copies, neighbours = defaultdict(list), defaultdict(list)
+    for chunk in chunks.values():
+        copies[chunk.text].append(chunk.chunk_id)
+        neighbours[chunk.doc_id].append(chunk)
+    return copies, neighbours
 
 
 def _overlap(sample: Sample, own: Chunk, other: Chunk) -> bool:
@@ -121,10 +129,7 @@ def holders(
     """Return the chunks that hold half of a passage of each group, or lie half in it, with their
     copies.
     """
-    copies, inside = defaultdict(list), defaultdict(list)
-    for chunk in chunks.values():
-        copies[chunk.text].append(chunk.chunk_id)
-        inside[chunk.doc_id].append(chunk)
+    copies, inside = _copies_and_neighbours(chunks)
 
     def holding(group: Sequence[GoldSpan]) -> list[str]:
         held = [

@@ -6,9 +6,11 @@ rank 1 with probability 0.6, 2 to 5 with 0.2, 6 to 10 with 0.1, else it is not f
 system draws the ranks of a fifth of the questions anew.
 """
 
+from itertools import product
+
 import numpy as np
 
-from groundset.programs.types import Chunk, Retrieval, Sample
+from groundset.programs.types import Chunk, Sample
 from groundset.retrieval.gate import gate
 from groundset.searching import MEASURES
 
@@ -18,17 +20,11 @@ RANKS, SHARES = (*range(1, 11), None), (0.6, *[0.05] * 4, *[0.02] * 5, 0.1)
 
 def sample(number: int, chance: np.random.Generator) -> Sample:
     """Return a question with what makes strata."""
-    name, document = str(number), str(number // 3)
-    place = {"doc_id": document, "path": document, "title": "", "start": 0, "end": 1}
-    return Sample(
-        id=name,
-        question="",
-        answer="",
+    document = str(number // 3)
+    return Sample.model_construct(
         evolution=str(chance.choice(["simple", "conditional", "reasoning"])),
         language=str(chance.choice(["en", "de"], p=[0.75, 0.25])),
-        contexts=(Chunk(chunk_id=name, text="x", **place),),
-        retrieval_gt=((name,),),
-        retrieval=Retrieval(rank=1, retrieved_id="", retrieved_content="", score=1),
+        contexts=(Chunk.model_construct(doc_id=document, path=document),),
     )
 
 
@@ -51,6 +47,5 @@ def stopped(measure: str, count: int, loss: float) -> int:
 
 if __name__ == "__main__":
     print("measure, questions: stopped of", SYSTEMS, "for losses of", LOSSES)
-    for measure in MEASURES:
-        for count in (12, 30, 120):
-            print(measure, count, *(stopped(measure, count, loss) for loss in LOSSES))
+    for measure, count in product(MEASURES, (12, 30, 120)):
+        print(measure, count, *(stopped(measure, count, loss) for loss in LOSSES))

@@ -62,7 +62,6 @@ _LOG = logging.getLogger("dspy.clients.lm")
 _TIMES_SIZE, _BASE_MB = 12, 4096
 _BASE_SECONDS, _MB_PER_SECOND = 60, 20
 _MAX_REASON = 500  # characters
-_CACHE_SIZE = 512  # sentences; those of a chunk are needed up to three times
 # Characters; longer sentences are truncated to limit memory. Sentences of more than 60 words get no
 # questions.
 _MAX_LENGTH = 5_000
@@ -245,12 +244,11 @@ def check_weights(model: Path, adapter: Path | None, notify: Callable[[str], obj
         UnknownModelError: the file cannot be loaded; the message names it.
     """
     file = adapter or model
-    is_shipped = adapter is not None and adapter.resolve().is_relative_to(
-        data_path("compiled").resolve()
-    )
-    if is_shipped or (
-        adapter is None and file_sha256(model) in {entry.sha256 for entry in CATALOGUE.values()}
-    ):
+    if adapter:
+        is_known = adapter.resolve().is_relative_to(data_path("compiled").resolve())
+    else:
+        is_known = file_sha256(model) in {entry.sha256 for entry in CATALOGUE.values()}
+    if is_known:
         return
     key = " ".join([file_sha256(model), file_sha256(file), metadata.version("xllamacpp")])
     passed = cache_home() / "trials" / hashlib.sha256(key.encode()).hexdigest()[:32]
@@ -281,23 +279,24 @@ def load_once(files: list[str]) -> str:
     from dspy.lm15 import Config, LM15Error, Message, Request
 
     path, adapter = files
-    config = Config(
-        max_tokens=1, temperature=0.0, extensions={"adapter": "tested"} if adapter else None
-    )
     turns = (
         Message.user("Where does Ebbing lie?"),
         Message.assistant("On a river."),
         Message.user("Which one?"),
     )
+    request = Request(
+        model="trial",
+        system="Answer in one short sentence.",
+        messages=turns,
+        config=Config(
+            max_tokens=1, temperature=0.0, extensions={"adapter": "tested"} if adapter else None
+        ),
+    )
     try:
         model = llama.LlamaModel(
             Path(path), adapters={"tested": Path(adapter)} if adapter else None
         )
-        model.complete(
-            Request(
-                model="trial", system="Answer in one short sentence.", messages=turns, config=config
-            )
-        )
+        model.complete(request)
     except SilentModelError:  # one token is no thought
         pass
     except (GroundsetError, LM15Error) as error:
@@ -313,21 +312,13 @@ class Parser:
         :func:`open_parser`.
         """
         self.name, self.sha256, self._pipeline = name, sha256, pipeline
-        self._parsed: dict[str, Any] = {}  # the last ones
         self._lock = threading.Lock()
 
     def __call__(self, sentences: Sequence[str]) -> list[Any]:
         """Return spaCy's parses of sentences, which are truncated if they are very long."""
-        asked = [sentence[:_MAX_LENGTH] for sentence in sentences]
+        asked = (sentence[:_MAX_LENGTH] for sentence in sentences)
         with self._lock:
-            new = list(
-                dict.fromkeys(sentence for sentence in asked if sentence not in self._parsed)
-            )
-            self._parsed |= zip(new, self._pipeline.pipe(new, batch_size=_BATCH), strict=True)
-            found = [self._parsed[sentence] for sentence in asked]
-            for sentence in list(self._parsed)[:-_CACHE_SIZE]:
-                del self._parsed[sentence]
-        return found
+            return list(self._pipeline.pipe(asked, batch_size=_BATCH))
 
 
 def open_parser(spec: str, *, notify: Notify = say_err) -> Parser:

@@ -35,20 +35,8 @@ COMMON_TOKENS = re.findall(
     " <fim_prefix> <fim_middle> <fim_suffix> <fim_pad> <repo_name> <reponame> <file_sep>"
     " <filename> <gh_stars> <sop> <eop>",
 )
-_NUMBERS = {
-    0: "B",
-    1: "b",
-    2: "H",
-    3: "h",
-    4: "I",
-    5: "i",
-    6: "f",
-    7: "?",
-    10: "Q",
-    11: "q",
-    12: "d",
-}
-_STRING, _ARRAY = 8, 9
+_NUMBERS = "BbHhIif?__Qqd"  # how struct calls each kind of value
+_STRING, _ARRAY = 8, 9  # the kinds that are none
 # values of a list, bytes of a text; the largest vocabularies have a quarter of a million tokens
 _MOST = 4_000_000
 _TOKENS, _KINDS = "tokenizer.ggml.tokens", "tokenizer.ggml.token_type"
@@ -158,7 +146,7 @@ def special_tokens(path: Path) -> tuple[str, ...]:
     try:
         with path.open("rb") as stream:
             lists = {name: value for name, value in _fields(stream) if name in (_TOKENS, _KINDS)}
-    except (OSError, ValueError, KeyError, struct.error) as error:
+    except (OSError, ValueError, IndexError, struct.error) as error:
         raise UnknownModelError(f"{path} is not a usable GGUF file: {error}") from error
     pairs = zip(lists.get(_TOKENS, ()), lists.get(_KINDS, ()), strict=False)
     return tuple(token.decode("utf-8", "ignore") for token, kind in pairs if kind in _SPECIAL)

@@ -45,10 +45,8 @@ def run_record(store: Store, attempts: Sequence[Attempt]) -> dict[str, Any]:
     written when the run began. ``counts`` has, by step, how often it was tried and how many
     candidates it refused. ``call_seconds`` is the time of all calls, ``seconds`` that of the run.
     """
-    samples, rejects = (
-        accepted(attempts),
-        [reject for attempt in attempts for reject in attempt.result.rejects],
-    )
+    samples = accepted(attempts)
+    rejects = [reject for attempt in attempts for reject in attempt.result.rejects]
     usage, price = store.usage(), store.meta("price")
     record = {
         "status": store.meta("status") or "running",
@@ -83,11 +81,7 @@ def counts(samples: Sequence[Sample], rejects: Sequence[Reject]) -> dict[str, An
     return {
         "accepted": len(samples),
         "evolutions": dict(Counter(sample.evolution for sample in samples).most_common()),
-        "kinds": dict(
-            Counter(
-                str(kind) for each in samples if (kind := each.metadata.get("kind"))
-            ).most_common()
-        ),
+        "kinds": dict(Counter(filter(None, map(kind_of, samples))).most_common()),
         "alternatives": sum(
             any(len(group) > 1 for group in sample.retrieval_gt) for sample in samples
         ),
@@ -275,10 +269,7 @@ def account(run: "Run") -> list[str]:
             " read, and takes your answers."
         )
     if record["kinds"]:
-        lines.append(
-            "Kinds of question:"
-            f" {', '.join(f'{kind} {count}' for kind, count in record['kinds'].items())}."
-        )
+        lines.append(f"Kinds of question: {_listed(record['kinds'])}.")
     if record["reason"]:
         lines.append(f"{record['reason'][:1].upper()}{record['reason'][1:]}.")
     if record["alternatives"]:
@@ -292,10 +283,8 @@ def account(run: "Run") -> list[str]:
         for pair in contradictions(run)[:_MOST_PAIRS]
     ]
     questions = [each for each in run.rejects if each.question and each.step != UNSURE]
-    for what, rejects in (
-        ("question", questions),
-        ("passage", [each for each in run.rejects if not each.question]),
-    ):
+    passages = [each for each in run.rejects if not each.question]
+    for what, rejects in (("question", questions), ("passage", passages)):
         if rejects:
             lines.append(f"Refused {counted(len(rejects), what)}: {_by_step(rejects)}.")
     if record["calls"]:
@@ -320,17 +309,13 @@ def contradictions(run: "Run") -> list[dict[str, Any]]:
     pairs: Counter[tuple[str, str]] = Counter()
     for sample in run.samples:
         variants = sample.metadata.get("variants")
-        told = variants if isinstance(variants, list) else []
-        # Imported sets may mean something else by this name.
-        known = [
-            each for each in told if isinstance(each, dict) and each.get("chunk_id") in run.chunks
-        ]
         found = set()
-        for variant in known:
-            own, other = sample.contexts[variant.get("place", 0)], run.chunks[variant["chunk_id"]]
-            if own.path != other.path:
+        for each in variants if isinstance(variants, list) else []:
+            # Imported sets may mean something else by this name.
+            if isinstance(each, dict) and each.get("chunk_id") in run.chunks:
+                own, other = sample.contexts[each.get("place", 0)], run.chunks[each["chunk_id"]]
                 found.add((min(own.path, other.path), max(own.path, other.path)))
-        pairs.update(found)
+        pairs.update((first, second) for first, second in found if first != second)
     return [
         {"first": first, "second": second, "questions": count}
         for (first, second), count in pairs.most_common()
@@ -339,17 +324,17 @@ def contradictions(run: "Run") -> list[dict[str, Any]]:
 
 def shortage(quotas: Mapping[str, int], made: Mapping[str, int]) -> str:
     """Return why a run ended with fewer samples than were asked for."""
-    missing = {
-        name: share - made.get(name, 0)
-        for name, share in quotas.items()
-        if share > made.get(name, 0)
-    }
+    missing = Counter(quotas) - Counter(made)
     mend = "add documents, take a larger --lm, or lower --size"
     return f"nothing is left to ask in these chunks, missing{_counts(missing)}; {mend}"
 
 
 def _counts(counts: Mapping[str, Any]) -> str:
-    return f" ({', '.join(f'{name} {count}' for name, count in counts.items())})" if counts else ""
+    return f" ({_listed(counts)})" if counts else ""
+
+
+def _listed(counts: Mapping[str, int]) -> str:
+    return ", ".join(f"{name} {count}" for name, count in counts.items())
 
 
 def _by_step(rejects: Sequence[Reject]) -> str:
@@ -359,6 +344,5 @@ def _by_step(rejects: Sequence[Reject]) -> str:
         reasons = Counter(
             reject.reason.split(":")[0][:100] for reject in rejects if reject.step == step
         )
-        main = ", ".join(f"{reason} {number}" for reason, number in reasons.most_common(_REASONS))
-        parts.append(f"{step} {count} ({main})")
+        parts.append(f"{step} {count} ({_listed(dict(reasons.most_common(_REASONS)))})")
     return "; ".join(parts)

@@ -24,11 +24,6 @@ def opened() -> Parser:
     return open_parser("en-core-web-sm")
 
 
-@pytest.fixture
-def parser(opened) -> Parser:
-    return Parser(opened.name, opened.sha256, opened._pipeline)
-
-
 def rows(sentence) -> list[tuple[Any, ...]]:
     return [
         (t.text, t.lemma_, t.tag_, t.pos_, t.dep_, t.head.i, t.ent_type_, t.ent_iob_)
@@ -37,26 +32,17 @@ def rows(sentence) -> list[tuple[Any, ...]]:
 
 
 @pytest.mark.model
-def test_sentences_are_parsed_together_with_the_same_results(opened, parser, monkeypatch):
+def test_sentences_are_parsed_together_with_the_same_results(opened):
     assert opened.name == "en-core-web-sm"
     expected = [rows(parsed) for sentence in SENTENCES for parsed in opened([sentence])]
-    assert [rows(parsed) for parsed in parser([*SENTENCES, *SENTENCES])] == [*expected, *expected]
-    monkeypatch.setattr(parser._pipeline, "pipe", lambda new, batch_size: new)
-    assert [rows(parsed) for parsed in parser(SENTENCES)] == expected, (
-        "what is kept is not parsed again"
-    )
+    assert [rows(parsed) for parsed in opened([*SENTENCES, *SENTENCES])] == [*expected, *expected]
 
 
 @pytest.mark.model
-def test_limits(parser, monkeypatch):
-    monkeypatch.setattr(opening, "_CACHE_SIZE", 1)
+def test_long_sentences_are_cut(opened, monkeypatch):
     monkeypatch.setattr(opening, "_MAX_LENGTH", 10)
-    first, second, again = parser(["One.", "Two.", "One."])
-    assert first is again
-    [kept, cut] = parser(["Two.", "The bridge was opened."])
-    assert kept is second
+    [cut] = opened(["The bridge was opened."])
     assert cut.text == "The bridge"
-    assert parser(["Two."]) != [second]
 
 
 def test_commands(capsys, home):

@@ -12,7 +12,7 @@ import numpy as np
 
 from groundset.programs.types import Chunk, Sample
 from groundset.retrieval.gate import gate
-from groundset.searching import MEASURES
+from groundset.searching import MEASURES, values_of
 
 SYSTEMS, LOSSES = 60, (0.0, 0.1, 0.2, 0.4)
 RANKS, SHARES = (*range(1, 11), None), (0.6, *[0.05] * 4, *[0.02] * 5, 0.1)
@@ -37,10 +37,7 @@ def stopped(measure: str, count: int, loss: float) -> int:
         is_drawn = chance.random(count) < 0.2
         new = np.where(is_drawn, chance.choice(RANKS, count, p=SHARES), old)
         new[chance.permutation(count)[: round(loss * count)]] = None
-        before, after = (
-            {name: np.array([of([rank]) for rank in ranks]) for name, of in MEASURES.items()}
-            for ranks in (old, new)
-        )
+        before, after = (values_of([[rank] for rank in ranks]) for ranks in (old, new))
         found += bool(gate(samples, before, after, measure).losses)
     return found
 

@@ -24,10 +24,10 @@ from groundset.programs.errors import InputError
 from groundset.programs.forms import SIMPLE
 from groundset.programs.languages import language_among
 from groundset.programs.text import one_line, share, tokens
-from groundset.programs.types import Chunk, Document, Retrieval, Sample
+from groundset.programs.types import Chunk, Document, Sample
 from groundset.retrieval.embed import Embedder
 from groundset.retrieval.gold import GoldSpan, gold_spans, holders, words_near_gold
-from groundset.retrieval.index import Ranks, ranks_of
+from groundset.retrieval.index import UNRANKED, Ranks, ranks_of
 from groundset.retrieval.retrievers import RETRIEVERS, Ranking
 from groundset.rows import named_rows, optional
 from groundset.run.run import Run, open_run
@@ -39,7 +39,6 @@ _MOST = 10_000  # own questions
 _FEWEST = 20  # own questions that say which of two methods is better, if it is much
 _DRAWS = 300
 _ROUNDING = 1e-9  # of a mean difference
-_UNRANKED = Retrieval(rank=None, retrieved_id="", retrieved_content="", score=0)
 
 
 class Side(NamedTuple):
@@ -232,7 +231,7 @@ def own_questions(source: Path, flag: str, run: Run) -> Run:
             language=language_among(question, known),
             contexts=tuple(map(run.chunks.__getitem__, ids)),
             retrieval_gt=(tuple(ids),) if ids else (),
-            retrieval=_UNRANKED,
+            retrieval=UNRANKED,
         )
         for question, ids in chunks.items()
     )

@@ -45,7 +45,15 @@ from groundset.retrieval.index import SEARCH_DEPTH, Ranks, last_rank, ranks_of, 
 from groundset.retrieval.retrievers import RETRIEVERS, Ranking
 from groundset.rows import jsonl_rows, required
 from groundset.run.run import Run, open_run
-from groundset.searching import MEASURES, answerable, ask_system, embedder_of, ranked, search
+from groundset.searching import (
+    MEASURES,
+    answerable,
+    ask_system,
+    embedder_of,
+    ranked,
+    search,
+    values_of,
+)
 from groundset.stats import ALPHA, Estimate, Units, Values, bootstrap_mean
 
 _TESTED = "nDCG@10"  # between two searches it varies least over questions, so it sees most
@@ -289,7 +297,7 @@ def compare(options: RoundtripOptions) -> Comparison:
                 methods += methods_at(size, run, embedder, ours, own)
             agreed = agreement(run, ours, own, methods, options.measure)
     tested = (
-        _gate(options.baseline, run, samples, groups[:count], results[-1], units, options.measure)
+        _gate(options.baseline, run, samples, groups[:count], results[-1], options.measure)
         if options.baseline
         else None
     )
@@ -351,7 +359,6 @@ def _gate(
     samples: Sequence[Sample],
     groups: Sequence[Groups],
     result: RetrieverResult,
-    units: Units,
     measure: str,
 ) -> Gate:
     """Test a result against a ranking, or against the values that an earlier call wrote, on the
@@ -384,7 +391,7 @@ def _gate(
         )
     else:
         rankings = ranked(baseline, run, samples)
-        before = dict(measured(str(baseline), rankings, groups, units).values)
+        before = values_of([*map(ranks_of, rankings, groups)])
     after = {name: values[common] for name, values in result.values.items()}
     return gate([samples[place] for place in common], before, after, measure, notes)
 
@@ -403,23 +410,13 @@ def measured(
     name: str, rankings: list[Ranking], gold: Sequence[Sequence[Sequence[str]]], units: Units
 ) -> RetrieverResult:
     """Measure rankings by the groups of chunks that each question needs."""
-    ranks = [ranks_of(ranking, groups) for ranking, groups in zip(rankings, gold, strict=True)]
-    values = {
-        name: np.array([measure(each) for each in ranks], dtype=float)
-        for name, measure in MEASURES.items()
-    }
-    return RetrieverResult(
-        name,
-        rankings,
-        ranks,
-        values,
-        {name: bootstrap_mean(each, units) for name, each in values.items()},
-    )
+    ranks = [*map(ranks_of, rankings, gold)]
+    values = values_of(ranks)
+    estimates = {name: bootstrap_mean(each, units) for name, each in values.items()}
+    return RetrieverResult(name, rankings, ranks, values, estimates)
 
 
-def differences(
-    results: Sequence[RetrieverResult], units: Units, measure: str = _TESTED
-) -> list[Difference]:
+def differences(results: Sequence[RetrieverResult], units: Units, measure: str) -> list[Difference]:
     """Test all pairs of retrievers."""
     pairs = list(combinations(results, 2))
     pvalues = stats.holm(

@@ -96,17 +96,10 @@ def csv_rows(file: Path) -> Iterator[Row]:
     """
     for where, fields in _cells(file):
         cells = {name: _GUARD.sub("", cell) if cell else None for name, cell in fields.items()}
-        yield (
-            where,
-            {
-                name: (
-                    json_of(f"{where}, column {name}", cell)
-                    if cell and name in _JSON_CELLS
-                    else cell
-                )
-                for name, cell in cells.items()
-            },
-        )
+        for name in _JSON_CELLS:
+            if cell := cells.get(name):
+                cells[name] = json_of(f"{where}, column {name}", cell)
+        yield where, cells
 
 
 def _cells(file: Path) -> Iterator[Row]:
@@ -299,13 +292,10 @@ def span_of(where: str, fields: Mapping[str, Any]) -> tuple[int, int] | None:
         span = [fields["start"], fields["end"]]
     if span is None:
         return None
-    if (
-        not isinstance(span, list)
-        or len(span) != 2
-        or not all(isinstance(offset, int) for offset in span)
-    ):
-        raise InputError(f"{where}, column start_end_idx: must be two whole numbers")
-    return span[0], span[1]
+    match span:
+        case [int(start), int(end)]:
+            return start, end
+    raise InputError(f"{where}, column start_end_idx: must be two whole numbers")
 
 
 def metadata_of(where: str, fields: Mapping[str, Any]) -> dict[str, Any]:

@@ -19,6 +19,7 @@ from groundset.retrieval.index import Index, Ranks
 from groundset.retrieval.retrievers import Ranking, ask_own, bm25, fuse, read_ranking
 from groundset.run.record import verdicts_of
 from groundset.run.run import Run
+from groundset.stats import Values
 
 
 def _recall(most: int) -> Callable[[Ranks], float]:
@@ -26,10 +27,10 @@ def _recall(most: int) -> Callable[[Ranks], float]:
 
 
 def _gain(ranks: Ranks) -> float:
-    gained = sum(1 / np.log2(1 + rank) for rank in ranks if rank and rank <= 10)
-    return float(
-        min(1.0, gained / sum(1 / np.log2(1 + rank) for rank in range(1, min(len(ranks), 10) + 1)))
-    )
+    found = [rank for rank in ranks if rank and rank <= 10]
+    highest = range(1, min(len(ranks), 10) + 1)
+    gained, most = (sum(1 / np.log2(1 + rank) for rank in each) for each in (found, highest))
+    return float(min(1.0, gained / most))
 
 
 MEASURES: Mapping[str, Callable[[Ranks], float]] = {
@@ -39,6 +40,14 @@ MEASURES: Mapping[str, Callable[[Ranks], float]] = {
     "MRR": lambda ranks: max(1 / rank if rank else 0.0 for rank in ranks),
     "nDCG@10": _gain,
 }
+
+
+def values_of(ranks: Sequence[Ranks]) -> dict[str, Values]:
+    """Return each measure of each question."""
+    return {
+        name: np.array([measure(each) for each in ranks], dtype=float)
+        for name, measure in MEASURES.items()
+    }
 
 
 def answerable(run: Run) -> list[Sample]:

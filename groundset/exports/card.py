@@ -16,7 +16,7 @@ from groundset import __version__
 from groundset.exports.formats import CORPUS, QA
 from groundset.exports.sets import EvaluationSet
 from groundset.printing import printable
-from groundset.run.record import kind_of, signed
+from groundset.run.record import kind_of, listed, signed
 from groundset.stats import wilson
 
 MARKER = "<!-- made by groundset push -->"
@@ -112,11 +112,9 @@ def public_record(record: Mapping[str, Any]) -> dict[str, Any]:
 
 def _without_paths(value: Any) -> Any:
     """Return counts with public names; those of imported sets may be anything."""
-    return (
-        {public_name(name): each for name, each in value.items()}
-        if isinstance(value, Mapping)
-        else value
-    )
+    if not isinstance(value, Mapping):
+        return value
+    return {public_name(name): each for name, each in value.items()}
 
 
 def is_local(name: str) -> bool:
@@ -128,11 +126,9 @@ def is_local(name: str) -> bool:
 
 def public_name(name: str) -> str:
     """Return a path, title or other name with only the last part of a path of a machine."""
-    return (
-        _LOCAL.sub(lambda found: _file_name(_HOME.sub("", found[0])), unquote(name))
-        if is_local(name)
-        else name
-    )
+    if not is_local(name):
+        return name
+    return _LOCAL.sub(lambda found: _file_name(_HOME.sub("", found[0])), unquote(name))
 
 
 def _file_name(path: str) -> str:
@@ -196,18 +192,11 @@ def card(
         finalize=lambda value: value if isinstance(value, _Code) else markdown_text(value),
     )
     environment.filters["code"] = _Code
-    of_split = {
-        name: [each for each in samples if found.split_of(each) in (name, None)] for name in splits
-    }
-    rows = [
-        (
-            name,
-            len(members),
-            _listed(each.evolution for each in members),
-            _listed(map(kind_of, members)),
-        )
-        for name, members in of_split.items()
-    ]
+    rows = []
+    for name in splits:
+        members = [each for each in samples if found.split_of(each) in (name, None)]
+        evolutions = _listed(each.evolution for each in members)
+        rows.append((name, len(members), evolutions, _listed(map(kind_of, members))))
     text = environment.from_string(
         Path(__file__).with_name("card.md.jinja").read_text(encoding="utf-8")
     ).render(
@@ -260,9 +249,9 @@ def _reviews(found: EvaluationSet) -> dict[str, int] | None:
 
 def _counted(names: Iterable[str | None]) -> dict[str, int]:
     """Count names, the most frequent first."""
-    counts = Counter(name for name in names if name)
-    return dict(sorted(counts.items(), key=lambda item: (-item[1], item[0])))
+    counts = Counter(sorted(filter(None, names)))
+    return dict(counts.most_common())
 
 
 def _listed(names: Iterable[str | None]) -> str:
-    return ", ".join(f"{name} {count}" for name, count in _counted(names).items())
+    return listed(_counted(names))

@@ -21,11 +21,11 @@ from groundset.printing import Progress, say
 from groundset.programs.errors import InputError
 from groundset.programs.languages import language_of
 from groundset.programs.text import MAX_READ, plain
-from groundset.programs.types import Chunk, Retrieval, Sample
+from groundset.programs.types import Chunk, Sample
 from groundset.programs.untrusted import first_fault
 from groundset.retrieval import embed
 from groundset.retrieval.embed import Embedder
-from groundset.retrieval.index import Index
+from groundset.retrieval.index import UNRANKED, Index
 from groundset.rows import csv_rows, jsonl_rows, metadata_of, optional, parquet_rows, required
 from groundset.run.run import Run, save_run
 from groundset.run.store import check_new
@@ -41,7 +41,6 @@ _ROW: tuple[str, ...] = (
     "language",
     "metadata",
 )
-_UNRANKED = Retrieval(rank=None, retrieved_id="", retrieved_content="", score=0)
 
 
 class ImportOptions(Options):
@@ -96,18 +95,14 @@ def import_files(options: ImportOptions) -> Run:
             )
             for sample in found.samples.values()
         ]
-        source = {
-            "format": options.format,
-            "files": [encodable(file.name) for file in options.files],
-        }
-        embedder, record = embed.open_embedder(options.embedder), {"source": source}
+        names = [encodable(file.name) for file in options.files]
         return save_ranked(
             options.out,
-            embedder,
+            embed.open_embedder(options.embedder),
             progress,
             samples=samples,
             chunks=chunks,
-            record=record,
+            record={"source": {"format": options.format, "files": names}},
             documents=documents,
         )
 
@@ -126,18 +121,16 @@ def save_ranked(
     progress.phase("Embedding chunks", len(chunks))
     vectors = embedder.encode([chunk.text for chunk in chunks], on_done=progress.advance)
     progress.phase("Ranking questions")
-    index, used = (
-        Index(vectors, chunks, embedder),
-        {"name": embedder.name, "sha256": embedder.sha256},
-    )
-    ranks = [index.rank(sample.question, sample.retrieval_gt) for sample in samples]
+    index = Index(vectors, chunks, embedder)
+    ranked = [
+        each.model_copy(update={"retrieval": index.rank(each.question, each.retrieval_gt)})
+        for each in samples
+    ]
+    used = {"name": embedder.name, "sha256": embedder.sha256}
     configuration = {"recipe": None, **record.get("configuration", {}), "embedder": embedder.name}
     return save_run(
         out,
-        samples=[
-            each.model_copy(update={"retrieval": rank})
-            for each, rank in zip(samples, ranks, strict=True)
-        ],
+        samples=ranked,
         chunks=chunks,
         vectors=vectors,
         asked=embedder.encode([sample.question for sample in samples]),
@@ -160,7 +153,7 @@ class _ForeignSet:
         a value.
         """
         path, facts = chunk.path, chunk.metadata
-        kept = {
+        others = {
             key: value
             for key, value in facts.items()
             if not own or (key not in own and value is not None)
@@ -170,14 +163,12 @@ class _ForeignSet:
             "doc_id": chunk.doc_id or (_digest(path) if path else chunk.chunk_id),
             # Knows both kinds of slashes.
             "title": chunk.title if has_title else PureWindowsPath(path).stem,
-            "metadata": kept | {OFFSETS: facts.get(OFFSETS)},
+            "metadata": others | {OFFSETS: facts.get(OFFSETS)},
         }
-        if (
-            self.chunks.setdefault(chunk.chunk_id, chunk.model_copy(update=about)).text
-            != chunk.text
-        ):
+        kept = self.chunks.setdefault(chunk.chunk_id, chunk.model_copy(update=about))
+        if kept.text != chunk.text:
             raise InputError(f"{where}: chunk {chunk.chunk_id} has another text than before")
-        return self.chunks[chunk.chunk_id]
+        return kept
 
     def add_sample(
         self, where: str, contexts: Sequence[Chunk], language: str | None = None, **values: Any
@@ -193,7 +184,7 @@ class _ForeignSet:
         known = {
             "evolution": "imported",
             "contexts": tuple(contexts),
-            "retrieval": _UNRANKED,
+            "retrieval": UNRANKED,
             **values,
         }
         known["language"] = language or language_of(plain(contexts[0].text[:MAX_READ]))
@@ -317,10 +308,8 @@ def _read_jsonl(files: Sequence[Path]) -> _ForeignSet:
     rows = [row for file in files for row in jsonl_rows(file)]
     contexts = [_contexts(where, fields, found) for where, fields in rows]
     for (where, fields), chunks in zip(rows, contexts, strict=True):
-        question, answer = (
-            required(where, fields, "question"),
-            optional(where, fields, "answer") or "",
-        )
+        question = required(where, fields, "question")
+        answer = optional(where, fields, "answer") or ""
         ids = [chunk.chunk_id for chunk in chunks]
         groups: tuple[tuple[str, ...], ...] = tuple((name,) for name in ids)
         known, more = _ROW, {}
@@ -331,10 +320,8 @@ def _read_jsonl(files: Sequence[Path]) -> _ForeignSet:
             kept = tuple(
                 tuple(filter(found.chunks.__contains__, group)) for group in sample.retrieval_gt
             )
-            groups, more = (
-                kept if all(kept) else groups,
-                {"probability": sample.probability, "trail": sample.trail},
-            )
+            groups = kept if all(kept) else groups
+            more = {"probability": sample.probability, "trail": sample.trail}
         found.add_sample(
             where,
             chunks,

@@ -19,6 +19,7 @@ Vectors = NDArray[np.float32]
 Ranks = Sequence[int | None]  # of the groups of a question; None if one was not found
 
 SEARCH_DEPTH = 50
+UNRANKED = Retrieval(rank=None, retrieved_id="", retrieved_content="", score=0)
 _SPARE = 10
 _CLOSE = 1e-5  # more than the rounding error of two cosines of float32 rows
 _PAIRS_AT_ONCE = 4096

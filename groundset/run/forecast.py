@@ -25,6 +25,7 @@ from groundset.run.compiled import Compiled, load_compiled
 from groundset.run.generate import askable, check_reads, own_files
 from groundset.run.options import CommandOptions, prices
 from groundset.run.plan import quotas
+from groundset.run.record import listed
 from groundset.run.run import Run
 from groundset.run.store import holds_run
 from groundset.stats import sight
@@ -177,7 +178,7 @@ def _usable(
     verdicts = [verdict for batch in batches for verdict in batch.verdicts]
     usable = [chunk for chunk, verdict in zip(drawn.chunks, verdicts, strict=True) if verdict.good]
     refused = Counter(verdict.reason for verdict in verdicts if not verdict.good)
-    reasons = ", ".join(f"{reason} {count}" for reason, count in refused.most_common())
+    reasons = listed(dict(refused.most_common()))
     line = (
         f"The fitted judge would use {len(usable)} of {len(verdicts)} chunks that it read"
         f"{f' (refused: {reasons})' if reasons else ''}."

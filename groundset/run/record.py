@@ -269,7 +269,7 @@ def account(run: "Run") -> list[str]:
             " read, and takes your answers."
         )
     if record["kinds"]:
-        lines.append(f"Kinds of question: {_listed(record['kinds'])}.")
+        lines.append(f"Kinds of question: {listed(record['kinds'])}.")
     if record["reason"]:
         lines.append(f"{record['reason'][:1].upper()}{record['reason'][1:]}.")
     if record["alternatives"]:
@@ -330,10 +330,11 @@ def shortage(quotas: Mapping[str, int], made: Mapping[str, int]) -> str:
 
 
 def _counts(counts: Mapping[str, Any]) -> str:
-    return f" ({_listed(counts)})" if counts else ""
+    return f" ({listed(counts)})" if counts else ""
 
 
-def _listed(counts: Mapping[str, int]) -> str:
+def listed(counts: Mapping[str, int]) -> str:
+    """Return counts in words."""
     return ", ".join(f"{name} {count}" for name, count in counts.items())
 
 
@@ -344,5 +345,5 @@ def _by_step(rejects: Sequence[Reject]) -> str:
         reasons = Counter(
             reject.reason.split(":")[0][:100] for reject in rejects if reject.step == step
         )
-        parts.append(f"{step} {count} ({_listed(dict(reasons.most_common(_REASONS)))})")
+        parts.append(f"{step} {count} ({listed(dict(reasons.most_common(_REASONS)))})")
     return "; ".join(parts)

@@ -7,6 +7,7 @@ system draws the ranks of a fifth of the questions anew.
 """
 
 from itertools import product
+from typing import Any
 
 import numpy as np
 
@@ -20,12 +21,13 @@ RANKS, SHARES = (*range(1, 11), None), (0.6, *[0.05] * 4, *[0.02] * 5, 0.1)
 
 def sample(number: int, chance: np.random.Generator) -> Sample:
     """Return a question with what makes strata."""
-    document = str(number // 3)
-    return Sample.model_construct(
-        evolution=str(chance.choice(["simple", "conditional", "reasoning"])),
-        language=str(chance.choice(["en", "de"], p=[0.75, 0.25])),
-        contexts=(Chunk.model_construct(doc_id=document, path=document),),
-    )
+    place: dict[str, Any] = dict.fromkeys(("doc_id", "path"), str(number // 3))
+    strata: dict[str, Any] = {
+        "evolution": chance.choice(["simple", "conditional", "reasoning"]),
+        "language": chance.choice(["en", "de"], p=[0.75, 0.25]),
+        "contexts": (Chunk.model_construct(**place),),
+    }
+    return Sample.model_construct(**strata)
 
 
 def stopped(measure: str, count: int, loss: float) -> int:

@@ -1,7 +1,7 @@
 """`groundset roundtrip --against`: does a set rank retrievers as the user's own questions do?"""
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +10,6 @@ from evaluation_sets import chunk, cut, document, run_of, sample
 
 from groundset.evaluation import RoundtripOptions, compare
 from groundset.programs.errors import InputError
-from groundset.programs.types import Chunk
 from groundset.retrieval import embed
 from groundset.retrieval.gold import GoldSpan, gold_spans, holders
 from groundset.run.run import save_run
@@ -26,7 +25,7 @@ def save(tmp_path: Path, word_encoder: Any, monkeypatch: pytest.MonkeyPatch) -> 
     encoder = word_encoder()
     monkeypatch.setattr(embed, "open_embedder", lambda name: encoder)
 
-    def make(name: str, chunks: Sequence[Chunk] = CHUNKS, documents: Any = DOCUMENTS) -> Path:
+    def make(name, chunks=CHUNKS, documents=DOCUMENTS):
         asked = [
             sample(f"{name}-{each.chunk_id}", each, question=f"Why {name} {number}?")
             for number, each in enumerate(chunks)
@@ -45,7 +44,7 @@ def save(tmp_path: Path, word_encoder: Any, monkeypatch: pytest.MonkeyPatch) -> 
     return make
 
 
-def ranking(file: Path, of_set: bool, of_own: bool, own_id: str) -> list[object]:
+def ranking(file, of_set, of_own, own_id):
     """Write a ranking that finds all questions of a side first, or none."""
     rows = [
         {"id": name.format(number, each.chunk_id), "chunk_ids": [each.chunk_id] * found}

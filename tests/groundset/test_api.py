@@ -33,7 +33,7 @@ class CookOptions(Options):
     as_json: bool = option(False, "Print JSON.", command_only=True)
 
 
-def serve(guest: str, options: CookOptions) -> tuple[str, CookOptions]:
+def serve(guest, options):
     """Serve dishes to a guest.
 
     Raises:

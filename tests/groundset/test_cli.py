@@ -59,7 +59,7 @@ done = []
 fails = []
 
 
-def cook(options: CookOptions) -> int | None:
+def cook(options):
     if fails:
         raise fails.pop()
     done.append(options)
@@ -75,7 +75,7 @@ def run(capsys, monkeypatch) -> Callable[..., Ran]:
     for name in ("COLUMNS", "GROUNDSET_DEBUG"):
         monkeypatch.delenv(name, raising=False)
 
-    def run(*arguments: object) -> Ran:
+    def run(*arguments):
         with pytest.raises(SystemExit) as left:
             cli.main([str(argument) for argument in arguments])
         captured = capsys.readouterr()
@@ -140,7 +140,7 @@ def test_empty_arguments_are_refused(run, arguments):
     assert done == []
 
 
-def wrapped(error: Exception) -> Exception:
+def wrapped(error):
     other = RuntimeError("litellm.Exception: wrapped")
     other.__cause__ = error
     return other
@@ -239,7 +239,7 @@ def test_completion(run, monkeypatch, shell):
         assert wanted in run().out
 
 
-def start(script: str, *arguments: str, **options) -> "subprocess.CompletedProcess[str]":
+def start(script, *arguments, **options):
     """Run Python with the packages on the path."""
     environment = {**os.environ, "PYTHONPATH": str(ROOT), **options.pop("env", {})}
     command = [sys.executable, "-c", script, *arguments]

@@ -7,7 +7,6 @@ import threading
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from typing import Any
 
 import pytest
 from searched_run import WORDS, about_words, chunks_of, sample
@@ -20,11 +19,11 @@ from groundset.retrieval import embed
 from groundset.searching import MEASURES
 
 
-def measures(*ranks: int | None) -> dict[str, float]:
+def measures(*ranks):
     return {name: pytest.approx(measure(ranks), abs=1e-4) for name, measure in MEASURES.items()}
 
 
-def test_measures_of_groups() -> None:
+def test_measures_of_groups():
     assert measures(1) == dict.fromkeys(MEASURES, 1.0)
     assert measures(None) == dict.fromkeys(MEASURES, 0.0)
     assert measures(2, 7) == {
@@ -38,7 +37,7 @@ def test_measures_of_groups() -> None:
     assert measures(1, 1)["nDCG@10"] == 1, "one chunk may serve two groups"
 
 
-def test_rankings_of_other_systems_are_compared(make_run: Any, tmp_path: Path) -> None:
+def test_rankings_of_other_systems_are_compared(make_run, tmp_path):
     run, best, worst = make_run(about_words()), tmp_path / "best.jsonl", tmp_path / "worst.trec"
     best.write_text(
         "".join(
@@ -69,7 +68,7 @@ def test_rankings_of_other_systems_are_compared(make_run: Any, tmp_path: Path) -
     assert lines[-1] == "No other significant differences with n=16."
 
 
-def test_any_chunk_of_a_group_serves_and_every_group_counts(make_run: Any) -> None:
+def test_any_chunk_of_a_group_serves_and_every_group_counts(make_run):
     chunks = chunks_of(16)
     asked = [
         sample(0, "amber", ("d3-0", "d0-0"), chunk=chunks[0]),
@@ -83,7 +82,7 @@ def test_any_chunk_of_a_group_serves_and_every_group_counts(make_run: Any) -> No
     assert "Questions that no chunk answers are left out: 1." in found.notes
 
 
-def test_two_retrievers_on_one_question(make_run: Any) -> None:
+def test_two_retrievers_on_one_question(make_run):
     found = compare(
         RoundtripOptions.parse({"run": make_run(about_words()[:1]), "retriever": "bm25"})
     )
@@ -93,7 +92,7 @@ def test_two_retrievers_on_one_question(make_run: Any) -> None:
     assert {each.p for each in found.differences} == {1.0}
 
 
-def test_command(make_run: Any, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_command(make_run, tmp_path, capsys):
     run = make_run(about_words(), max_rank=5)
     out = tmp_path / "rows.jsonl"
     roundtrip(RoundtripOptions.parse({"run": run, "retriever": "dense, bm25", "out": out}))
@@ -132,24 +131,19 @@ def test_command(make_run: Any, tmp_path: Path, capsys: pytest.CaptureFixture[st
         ({"retriever": "magic"}, "--retriever magic: choose from dense, bm25, hybrid, or name"),
         ({"retriever": "no_such:search"}, "no_such:search: ModuleNotFoundError: No module named"),
         ({"retriever": "json:search"}, "json:search: AttributeError: "),
-        (
-            {"retriever": "builtins:len"},
-            "builtins:len: must return a list of chunk ids or of",
-        ),
+        ({"retriever": "builtins:len"}, "builtins:len: must return a list of chunk ids or of"),
         ({"retriever": "builtins:list"}, "builtins:list: nothing that it found is the id or"),
         ({"retriever": "http://127.0.0.1:9/x"}, "--retriever http://127.0.0.1:9/x: ConnectError"),
         ({"out": Path("/")}, r"cannot write /: it is a folder"),
         ({"ranking": (Path("none.trec"),)}, "none.trec: No such file"),
     ],
 )
-def test_wrong_options(make_run: Any, options: dict[str, Any], message: str) -> None:
+def test_wrong_options(make_run, options, message):
     with pytest.raises(InputError, match=message):
         compare(RoundtripOptions.parse({"run": make_run(about_words()), **options}))
 
 
-def test_runs_that_cannot_be_searched(
-    make_run: Any, word_encoder: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_runs_that_cannot_be_searched(make_run, word_encoder, monkeypatch):
     run = make_run([sample(0, "nothing", chunk=chunks_of(1)[0])])
     with pytest.raises(InputError, match="no question that a chunk answers"):
         compare(RoundtripOptions.parse({"run": run}))
@@ -160,7 +154,7 @@ def test_runs_that_cannot_be_searched(
         compare(RoundtripOptions.parse({"run": run}))
 
 
-def long_chunk(name: str, text: str, start: int, end: int, doc_id: str = "d0") -> Chunk:
+def long_chunk(name, text, start, end, doc_id="d0"):
     place = {"doc_id": doc_id, "path": f"{doc_id}.md", "title": "T", "start": start, "end": end}
     return Chunk(chunk_id=name, text=text[start:end], **place)
 
@@ -204,13 +198,8 @@ LINES = "The north gate opens at seven. Visitors pay four crowns. Dogs stay outs
     ids=["copy", "part", "overlap", "overlap without", "groups of copies", "two groups"],
 )
 def test_copies_and_overlaps_neither_lift_nor_halve_recall(
-    make_run: Any,
-    tmp_path: Path,
-    chunks: list[Chunk],
-    groups: tuple[tuple[str, ...], ...],
-    ranking: list[str],
-    expected: float,
-) -> None:
+    make_run, tmp_path, chunks, groups, ranking, expected
+):
     asked = sample(0, "What do visitors pay?", *groups, chunk=chunks[0])
     asked = asked.model_copy(update={"metadata": {"evidence": ["Visitors pay four crowns."]}})
     file = tmp_path / "own.jsonl"
@@ -226,7 +215,7 @@ def server() -> Iterator[ThreadingHTTPServer]:
     """Serve the chunk that has the last word of a question, as texts or by its id."""
 
     class Search(BaseHTTPRequestHandler):
-        def do_POST(self) -> None:
+        def do_POST(self):
             asked = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
             place = WORDS.index(asked["question"].split()[-1])
             text = f"<b>Path</b> and {WORDS[place]}  stone path"
@@ -240,7 +229,7 @@ def server() -> Iterator[ThreadingHTTPServer]:
             self.end_headers()
             self.wfile.write(json.dumps(by_path.get(self.path)).encode())
 
-        def log_message(self, *arguments: object) -> None:
+        def log_message(self, *arguments):
             """Say nothing."""
 
     with ThreadingHTTPServer(("127.0.0.1", 0), Search) as found:
@@ -249,13 +238,7 @@ def server() -> Iterator[ThreadingHTTPServer]:
         found.shutdown()
 
 
-def test_own_systems_take_part(
-    make_run: Any,
-    tmp_path: Path,
-    server: ThreadingHTTPServer,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
-) -> None:
+def test_own_systems_take_part(make_run, tmp_path, server, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(sys, "path", sys.path[:])
     Path("own_search.py").write_text(

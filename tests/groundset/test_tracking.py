@@ -50,7 +50,7 @@ CHAT = [
 ]
 
 
-def compiled(*files: Path) -> Report:
+def compiled(*files):
     predictor = dspy.Predict(dspy.Signature("question -> answer", "Judge."))
     predictor.name = "judge"
     return Report(
@@ -87,12 +87,12 @@ def run(tmp_path) -> Run:
     )
 
 
-def logged(store: Tracking, line: str):
+def logged(store, line):
     """Return the run of MLflow that a line names."""
     return store.client.get_run(line.split()[2])
 
 
-def artifacts(store: Tracking, line: str, path: str | None = None) -> set[str]:
+def artifacts(store, line, path=None):
     return {file.path for file in store.client.list_artifacts(line.split()[2], path)}
 
 

@@ -5,7 +5,6 @@ refused.
 import copy
 import json
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -43,7 +42,7 @@ def judges(word_encoder) -> dict[str, HeadJudge]:
     }
 
 
-def one_feature(step: str = "judge", **changes) -> dict[str, Any]:
+def one_feature(step="judge", **changes):
     """Return heads that weigh the number of words."""
     head = {"weights": {"words": [-1.0, 10.0, 2.0]}, "bias": 0.0}
     outputs = HEAD_STEPS[step if step in HEAD_STEPS else "judge"].outputs

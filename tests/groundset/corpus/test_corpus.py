@@ -16,12 +16,12 @@ from groundset.corpus.corpus import Corpus, read_corpus
 from groundset.corpus.options import ChunkOptions, CorpusOptions, chunk
 from groundset.files import data_path
 from groundset.programs.errors import RunError
-from groundset.programs.types import Chunk, Document
+from groundset.programs.types import Document
 
 PROSE = "The mill on the river was built by the brothers Anton and Louis in 1887. "
 
 
-def read(*documents: Path, **options) -> Corpus:
+def read(*documents, **options):
     return read_corpus(CorpusOptions(documents=documents, **options), notify=lambda line: None)
 
 
@@ -183,7 +183,7 @@ SIZES = {"a": 50, "b": 3, "c": 10, "d": 1}
 
 class TestOrder:
     @staticmethod
-    def drawn(sizes: dict[str, int], seed: int = 1) -> list[Chunk]:
+    def drawn(sizes, seed=1):
         chunks = [
             one_chunk(f"{d}-{n:04d}", doc_id=d) for d, size in sizes.items() for n in range(size)
         ]

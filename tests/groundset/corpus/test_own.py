@@ -2,21 +2,20 @@
 
 import json
 from datetime import datetime
-from pathlib import Path
 
 import pyarrow as pa
 import pytest
 from pyarrow import parquet
 from refusal import refuses
 
-from groundset.corpus.corpus import Corpus, read_corpus
+from groundset.corpus.corpus import read_corpus
 from groundset.corpus.options import CorpusOptions
 from groundset.corpus.own import read_own_chunks
 
 GOOD = {"doc_id": "a", "contents": "Short."}
 
 
-def jsonl(tmp_path: Path, *rows) -> Path:
+def jsonl(tmp_path, *rows):
     file = tmp_path / "own.jsonl"
     file.write_text(
         "".join((row if isinstance(row, str) else json.dumps(row)) + "\n" for row in rows)
@@ -24,7 +23,7 @@ def jsonl(tmp_path: Path, *rows) -> Path:
     return file
 
 
-def read(file: Path, *documents: Path) -> Corpus:
+def read(file, *documents):
     return read_corpus(CorpusOptions(chunks=file, documents=documents), notify=print)
 
 

@@ -3,7 +3,6 @@
 import io
 import json
 from collections.abc import Callable
-from pathlib import Path
 
 import datasets
 import pandas as pd
@@ -23,7 +22,7 @@ CORPUS, QA = "data/corpus/corpus-00000-of-00001.parquet", "data/qa/test-00000-of
 Push = Callable[..., Pushed]
 
 
-def contents(folder: Path) -> dict[str, bytes]:
+def contents(folder):
     return {
         path.relative_to(folder).as_posix(): path.read_bytes()
         for path in folder.rglob("*")

@@ -6,7 +6,6 @@ import json
 import os
 from datetime import datetime
 from pathlib import Path
-from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -17,7 +16,6 @@ from refusal import refuses
 import groundset
 from groundset.programs.types import Sample
 from groundset.retrieval import embed
-from groundset.run.run import Run
 
 TIME = datetime(2024, 5, 6, 7, 8, 9)
 QA = [
@@ -38,7 +36,7 @@ QA = [
 ]
 
 
-def corpus_row(name: str, text: str, **changes) -> dict[str, Any]:
+def corpus_row(name, text, **changes):
     metadata = {
         "last_modified_datetime": TIME,
         "prev_id": None,
@@ -62,16 +60,14 @@ CORPUS = [
 ]
 
 
-def write_tables(
-    folder: Path, qa: list[dict[str, Any]] = QA, corpus: list[dict[str, Any]] = CORPUS
-) -> Path:
+def write_tables(folder, qa=QA, corpus=CORPUS):
     folder.mkdir(exist_ok=True)
     pq.write_table(pa.Table.from_pylist(qa), folder / "qa.parquet")
     pq.write_table(pa.Table.from_pylist(corpus), folder / "corpus.parquet")
     return folder
 
 
-def write_lines(file: Path, *rows: object) -> Path:
+def write_lines(file, *rows):
     lines = (row if isinstance(row, str) else json.dumps(row) for row in rows)
     file.write_text("".join(f"{line}\n" for line in lines), "utf-8")
     return file
@@ -82,7 +78,7 @@ def embedder(word_encoder, monkeypatch):
     monkeypatch.setattr(embed, "open_embedder", lambda spec: word_encoder())
 
 
-def imported(*files: Path, out: Path, format: str = "autorag") -> Run:
+def imported(*files, out, format="autorag"):
     return groundset.import_files(files, out=out, format=format, quiet=True)
 
 
@@ -106,7 +102,7 @@ def test_command_imports_a_folder(tmp_path, status_of, capsys):
     assert str(tmp_path) not in json.dumps(record)
 
 
-def there_and_back(folder: Path, source: Path) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
+def there_and_back(folder, source):
     """Import a set and export it; its rows are returned, and the texts of its documents were
     checked.
     """

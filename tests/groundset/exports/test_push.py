@@ -34,7 +34,7 @@ def hub(monkeypatch) -> Iterator[Any]:
         close_session()
 
 
-def table(content: bytes) -> pd.DataFrame:
+def table(content):
     return pd.read_parquet(io.BytesIO(content))
 
 

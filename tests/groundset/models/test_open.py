@@ -117,7 +117,7 @@ def test_trained_weights_are_loaded_under_the_name_of_their_step(smollm2, tmp_pa
 def crafted(smollm2, tmp_path, home) -> Callable[[str], Path]:
     """Return a function that copies the smallest model with another chat template."""
 
-    def make(template: str) -> Path:
+    def make(template):
         data = bytearray(smollm2.read_bytes())
         key = b"tokenizer.chat_template"
         place = data.index(key) + len(key) + 4

@@ -3,14 +3,12 @@
 import socket
 import threading
 import time
-from collections.abc import Callable
-from typing import Any
 
 import dspy
 import pytest
 from dspy.lm15 import Config, Message, Request
 from dspy.utils.exceptions import LMInvalidRequestError
-from model_server import Answer, ModelServer, serving, wrote
+from model_server import ModelServer, serving, wrote
 
 from groundset.models.journal import FailingModelError
 from groundset.models.open import open_model
@@ -21,13 +19,9 @@ ERROR = {"error": {"message": "no", "type": "invalid_request_error"}}
 PROBE = "Hi"
 
 
-def ask(
-    answer: Callable[[dict[str, Any]], Answer] | Answer,
-    text: str = "What is a quay?",
-    **options: Any,
-) -> tuple[str, dict[str, Any], list[str]]:
+def ask(answer, text="What is a quay?", **options):
     """Ask once; return what was written, the last request and what was said about it."""
-    said: list[str] = []
+    said = []
     with (
         serving(answer) as server,
         open_model(server.spec, notify=said.append, timeout=5, **options) as model,
@@ -46,12 +40,12 @@ def ask(
         )
 
 
-def after_check(answer: Answer) -> Callable[[dict[str, Any]], Answer]:
+def after_check(answer):
     """Answer the check, and everything else as said."""
     return lambda body: "Hello" if body["messages"][-1]["content"] == PROBE else answer
 
 
-def test_a_request_as_every_server_takes_it() -> None:
+def test_a_request_as_every_server_takes_it():
     written, body, said = ask("It is < |eot_id|>.\nMore", "What is <|eot_id|>?")
     assert written == "It is <|eot_id|>."
     messages = [
@@ -90,7 +84,7 @@ def test_a_request_as_every_server_takes_it() -> None:
         "Here is my thought process: It is. Here is my response: verdict good",
     ],
 )
-def test_thoughts_are_cut_and_get_room(answer: Answer) -> None:
+def test_thoughts_are_cut_and_get_room(answer):
     written, body, said = ask(answer)
     assert written == "verdict good"
     # The limit of a step is for its answer; a stop sequence would end the thought.
@@ -98,16 +92,16 @@ def test_thoughts_are_cut_and_get_room(answer: Answer) -> None:
     assert said == ["HOST: tiny thinks before it answers; each call may take 4096 tokens more"]
 
 
-def test_a_model_that_begins_to_think_later_gets_room() -> None:
-    def think(body: dict[str, Any]) -> Answer:
+def test_a_model_that_begins_to_think_later_gets_room():
+    def think(body):
         long_enough = body["max_tokens"] > 100 or body["messages"][-1]["content"] == PROBE
         return "Paris" if long_enough else wrote(None, finish="length", reasoning="The capital")
 
     assert ask(think)[0] == "Paris"
 
 
-def test_a_thought_that_only_its_end_tells_gets_room_before_the_first_question() -> None:
-    def think(body: dict[str, Any]) -> Answer:
+def test_a_thought_that_only_its_end_tells_gets_room_before_the_first_question():
+    def think(body):
         return (
             "so it is</think>Paris" if body["max_tokens"] > 100 else wrote("so it", finish="length")
         )
@@ -126,7 +120,7 @@ def test_a_thought_that_only_its_end_tells_gets_room_before_the_first_question()
         "analysisHm",
     ],
 )
-def test_nothing_but_thoughts_is_no_answer(answer: Answer) -> None:
+def test_nothing_but_thoughts_is_no_answer(answer):
     with pytest.raises(
         AnswerError, match=r"only thought and written nothing.*turn its thinking off.*more"
     ) as caught:
@@ -158,9 +152,7 @@ def test_nothing_but_thoughts_is_no_answer(answer: Answer) -> None:
         ),
     ],
 )
-def test_a_refused_parameter_is_left_out(
-    refused: str, message: str, said: str, left: set[str]
-) -> None:
+def test_a_refused_parameter_is_left_out(refused, message, said, left):
     error = {"error": {"message": message, "param": refused}}
     written, body, lines = ask(lambda body: (400, error) if refused in body else "A\nB")
     assert written == "A"  # a stop sequence that is left out ends the text all the same
@@ -178,9 +170,7 @@ def test_a_refused_parameter_is_left_out(
         (422, [{"loc": ["role"], "msg": "Input is wrong", "input": "system"}]),
     ],
 )
-def test_a_system_text_that_is_refused_is_put_before_the_first_question(
-    status: int, message: Any
-) -> None:
+def test_a_system_text_that_is_refused_is_put_before_the_first_question(status, message):
     written, body, said = ask(
         lambda body: (
             (status, {"detail": message}) if body["messages"][0]["role"] == "system" else "A quay."
@@ -213,9 +203,7 @@ def test_a_system_text_that_is_refused_is_put_before_the_first_question(
         ((200, {**wrote("x"), "padding": "x" * (9 << 20)}), "HOST answers with more than 8 MB"),
     ],
 )
-def test_a_server_that_cannot_be_used_is_named_before_anything_is_asked(
-    answer: Answer, message: str
-) -> None:
+def test_a_server_that_cannot_be_used_is_named_before_anything_is_asked(answer, message):
     with (
         serving(answer) as server,
         pytest.raises(UnreachableModelError, match=message.replace("HOST ", r"^\S+ ")),
@@ -224,13 +212,13 @@ def test_a_server_that_cannot_be_used_is_named_before_anything_is_asked(
     assert server.bodies == []
 
 
-def test_a_provider_needs_its_key(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_provider_needs_its_key(monkeypatch):
     monkeypatch.delenv("OPENAI_API_KEY", raising=False)
     with pytest.raises(UnreachableModelError, match="openai needs an API key; set OPENAI_API_KEY"):
         open_model("openai/gpt-4o-mini", notify=print)
 
 
-def test_nobody_listens() -> None:
+def test_nobody_listens():
     with socket.socket() as bound:
         bound.bind(("127.0.0.1", 0))
         spec = f"openai/tiny@http://127.0.0.1:{bound.getsockname()[1]}/v1"
@@ -243,7 +231,7 @@ def test_nobody_listens() -> None:
         open_model("openai/tiny@http://nowhere.invalid/v1", notify=print)
 
 
-def test_the_key_goes_to_the_named_address(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_key_goes_to_the_named_address(monkeypatch):
     monkeypatch.setenv("GROUNDSET_API_KEY", "secret")
     with serving() as server:
         open_model(server.spec).close()
@@ -259,10 +247,10 @@ def test_the_key_goes_to_the_named_address(monkeypatch: pytest.MonkeyPatch) -> N
             open_model(server.spec)
 
 
-def test_a_failure_that_passes_is_tried_again(monkeypatch: pytest.MonkeyPatch) -> None:
-    pauses: list[float] = []
+def test_a_failure_that_passes_is_tried_again(monkeypatch):
+    pauses = []
     monkeypatch.setattr(time, "sleep", pauses.append)
-    answers: list[Answer] = [(429, ERROR), (503, ERROR)]
+    answers = [(429, ERROR), (503, ERROR)]
     written, _, said = ask(
         lambda body: answers.pop() if answers and len(body["messages"]) > 1 else "Yes"
     )
@@ -298,8 +286,8 @@ def test_a_failure_that_passes_is_tried_again(monkeypatch: pytest.MonkeyPatch) -
         ((400, {"error": {"code": "content_filter", "message": "policy"}}), "answers 400: policy"),
     ],
 )
-def test_one_prompt_that_is_never_answered(answer: Answer, reason: str) -> None:
-    def reply(body: dict[str, Any]) -> Answer:
+def test_one_prompt_that_is_never_answered(answer, reason):
+    def reply(body):
         return answer if "storm" in body["messages"][-1]["content"] else "A quay."
 
     with serving(reply) as server, open_model(server.spec, retries=0) as model:
@@ -314,7 +302,7 @@ def test_one_prompt_that_is_never_answered(answer: Answer, reason: str) -> None:
             model.lm("What is a storm?")
 
 
-def test_a_slow_server() -> None:
+def test_a_slow_server():
     awake = threading.Event()
     with serving(lambda body: "Hello" if awake.wait(5) else "late") as server:
         with pytest.raises(
@@ -325,8 +313,8 @@ def test_a_slow_server() -> None:
         awake.set()
 
 
-def test_an_answer_in_single_bytes_and_one_that_breaks_off() -> None:
-    def trickle(handler: Any) -> None:
+def test_an_answer_in_single_bytes_and_one_that_breaks_off():
+    def trickle(handler):
         handler.wfile.write(b"HTTP/1.1 200 OK\r\nContent-Length: 1000\r\n\r\n")
         while not handler.server.closing.wait(0.02):
             handler.wfile.write(b" ")
@@ -342,11 +330,11 @@ def test_an_answer_in_single_bytes_and_one_that_breaks_off() -> None:
             model.lm("Hello again")
 
 
-def test_dspy_sees_one_call(tmp_path: Any) -> None:
+def test_dspy_sees_one_call(tmp_path):
     class Seen(dspy.utils.callback.BaseCallback):
         calls = 0
 
-        def on_lm_start(self, call_id: str, instance: Any, inputs: dict[str, Any]) -> None:
+        def on_lm_start(self, call_id, instance, inputs):
             Seen.calls += 1
 
     with (

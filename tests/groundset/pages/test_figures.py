@@ -1,7 +1,6 @@
 """Two runs compared: what is tested, in pairs or not, and what the samples could have shown."""
 
 from collections.abc import Callable
-from typing import Any
 
 import pytest
 from pages_run import ASKED, review
@@ -13,7 +12,7 @@ from groundset.run.run import Run
 MakeRun = Callable[..., Run]
 
 
-def rows(found: dict[str, Any]) -> dict[str, Any]:
+def rows(found):
     return {row["measure"]: row for row in found["measures"]}
 
 

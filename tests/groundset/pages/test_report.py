@@ -19,19 +19,19 @@ SECTIONS = ["questions", "made", "retrieval", "variety", "cost"]
 class Page(HTMLParser):
     """The text, tags and attributes of a page."""
 
-    def __init__(self, page: str):
+    def __init__(self, page):
         super().__init__()
-        self.tags: list[str] = []
-        self.attributes: list[tuple[str, str | None]] = []
+        self.tags = []
+        self.attributes = []
         self.text = ""
         self.feed(page)
         self.text = " ".join(self.text.split())
 
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]):
+    def handle_starttag(self, tag, attrs):
         self.tags.append(tag)
         self.attributes += attrs
 
-    def handle_data(self, data: str):
+    def handle_data(self, data):
         if self.tags[-1:] != ["style"]:
             self.text += f" {data}"
 
@@ -114,7 +114,7 @@ def test_figures(make_run):
     }
 
 
-def test_documents_that_contradict_each_other_are_named(make_run: MakeRun) -> None:
+def test_documents_that_contradict_each_other_are_named(make_run):
     variants = [{"answer": "at ten", "chunk_id": name} for name in ("c1", "c2", "gone")]
     run = make_run(
         changes={0: {"metadata": {"variants": variants}}, 1: {"metadata": {"variants": 1}}}

@@ -26,7 +26,7 @@ TOKEN = "token"
 class Pages:
     """The pages of a reviewer, asked for without a browser; samples are numbered by their ids."""
 
-    def __init__(self, run: Run, reviewer: str = "ann"):
+    def __init__(self, run, reviewer="ann"):
         self.run, self.reviewer = run, reviewer
         self.numbers = {
             sample.id: number
@@ -34,17 +34,15 @@ class Pages:
         }
         self.client = make_app(run, reviewer, TOKEN).test_client()
 
-    def get(self, path: object = "", *, status: int = 200, **options) -> str:
+    def get(self, path="", *, status=200, **options):
         answer = self.client.get(f"/{TOKEN}/{path}", follow_redirects=True, **options)
         assert answer.status_code == status, answer.text
         return answer.text
 
-    def item(self, name: str) -> str:
+    def item(self, name):
         return self.get(self.numbers[name])
 
-    def submit(
-        self, name: str, verdict: str, *reasons: str, note: str = "", status: int = 200
-    ) -> str:
+    def submit(self, name, verdict, *reasons, note="", status=200):
         form = {"verdict": verdict, "reason": list(reasons), "note": note}
         answer = self.client.post(
             f"/{TOKEN}/{self.numbers[name]}", data=form, follow_redirects=True
@@ -52,12 +50,12 @@ class Pages:
         assert answer.status_code == status, answer.text
         return answer.text
 
-    def kept(self) -> list[tuple[str, str, tuple[str, ...], str]]:
+    def kept(self):
         found = Run(self.run.folder).reviews
         return [(each.sample_id, each.verdict, each.reasons, each.note) for each in found]
 
 
-def heading(page: str) -> str:
+def heading(page):
     found = re.search(r"<h1[^>]*>(.*?)</h1>", page, re.DOTALL)
     assert found
     return html.unescape(found[1])

@@ -3,8 +3,6 @@
 import json
 import re
 import shutil
-from pathlib import Path
-from typing import Any
 
 import pytest
 from searched_run import WORDS, about_words, chunks_of, ranked, sample
@@ -33,15 +31,7 @@ from groundset.searching import MEASURES
         (lambda n: 2 if n < 3 else 1, 0, r"\*\*No loss seen\*\* .* nDCG@10 1\.00 → 0\.93 "),
     ],
 )
-def test_gate(
-    make_run: Any,
-    tmp_path: Path,
-    capsys: pytest.CaptureFixture[str],
-    written: bool,
-    found: Any,
-    status: int,
-    said: str,
-) -> None:
+def test_gate(make_run, tmp_path, capsys, written, found, status, said):
     run, old, new = (
         make_run(about_words()),
         tmp_path / "old.jsonl",
@@ -61,7 +51,7 @@ def test_gate(
     assert len(record["changes"]) == 1
 
 
-def test_gate_finds_a_loss_in_a_stratum(make_run: Any, tmp_path: Path) -> None:
+def test_gate_finds_a_loss_in_a_stratum(make_run, tmp_path):
     asked = [
         each.model_copy(
             update={
@@ -83,7 +73,7 @@ def test_gate_finds_a_loss_in_a_stratum(make_run: Any, tmp_path: Path) -> None:
     assert "; `evolution 'x|y'`: 1.00 → 0.00 (" in found.markdown()
 
 
-def test_the_measure_that_is_named_decides(make_run: Any, tmp_path: Path) -> None:
+def test_the_measure_that_is_named_decides(make_run, tmp_path):
     new, old = (
         ranked(tmp_path / "new.jsonl", lambda n: 5),
         ranked(tmp_path / "old.jsonl", lambda n: 1),
@@ -93,9 +83,7 @@ def test_the_measure_that_is_named_decides(make_run: Any, tmp_path: Path) -> Non
     assert roundtrip(RoundtripOptions.parse({**options, "measure": "recall@1"})) == 4
 
 
-def test_a_baseline_of_out_survives_other_chunks_and_refused_questions(
-    make_run: Any, tmp_path: Path
-) -> None:
+def test_a_baseline_of_out_survives_other_chunks_and_refused_questions(make_run, tmp_path):
     ranking = ranked(tmp_path / "main.jsonl", lambda n: 1)
     rows = tmp_path / "rows.jsonl"
     run = make_run(about_words())
@@ -143,7 +131,7 @@ def test_a_baseline_of_out_survives_other_chunks_and_refused_questions(
         (None, "--baseline: name one --ranking FILE"),
     ],
 )
-def test_wrong_baselines(make_run: Any, tmp_path: Path, row: Any, message: str) -> None:
+def test_wrong_baselines(make_run, tmp_path, row, message):
     (tmp_path / "old.jsonl").write_text(json.dumps(row), encoding="utf-8")
     rankings = (ranked(tmp_path / "new.jsonl", lambda n: 1),) if row else ()
     options = {

@@ -4,7 +4,6 @@ import json
 import shutil
 from collections import Counter
 from pathlib import Path
-from typing import Any
 
 import pytest
 from refusal import refuses
@@ -24,7 +23,7 @@ from groundset.run.store import DATABASE, Review, Store
 PARQUET_ROWS = groundset.rows.parquet_rows
 
 
-def rows(folder: Path, name: str) -> list[dict[str, Any]]:
+def rows(folder, name):
     return [json.loads(line) for line in (folder / name).read_text().splitlines()]
 
 
@@ -353,7 +352,7 @@ def test_a_critic_judges_and_the_other_model_writes(opened):
     assert set(opened.critic.steps()) == {"chunk", "judge"}
 
 
-def prompts(opened, step: str) -> str:
+def prompts(opened, step):
     asked = (request for name, request in opened.script.requests if name == step)
     return "\n".join(str(request.messages) for request in asked)
 

@@ -37,15 +37,15 @@ class TestOffice:
             ),
         ],
     )
-    def test_unparsable_file(self, data: bytes, suffix: str, reason: str) -> None:
+    def test_unparsable_file(self, data, suffix, reason):
         with pytest.raises(UnparsableError, match=reason):
             parse(data, suffix)
 
-    def test_word(self) -> None:
-        def paragraph(text: str, style: str = "") -> str:
+    def test_word(self):
+        def paragraph(text, style=""):
             return f"<w:p>{style}<w:r><w:t>{text}</w:t></w:r></w:p>"
 
-        def cell(text: str, merge: str = "") -> str:
+        def cell(text, merge=""):
             return f"<w:tc><w:tcPr>{merge}</w:tcPr>{paragraph(text)}</w:tc>"
 
         first = cell("EU", '<w:vMerge w:val="restart"/>') + cell("Lamp")
@@ -61,7 +61,7 @@ class TestOffice:
         )
         assert "| EU | Hub |" in found.text
 
-    def test_word_equations(self) -> None:
+    def test_word_equations(self):
         names, inner = (
             ("rad", "limLow", "borderBox", "nary"),
             "<m:sub/><m:e><m:r><m:t>x</m:t></m:r></m:e>",
@@ -74,7 +74,7 @@ class TestOffice:
             r"$\sqrt{x}$$x$$_{}x$$\int_{}x$$\frac{1}{1}$"
         )
 
-    def test_table_of_values(self) -> None:
+    def test_table_of_values(self):
         found = parse("Name,Größe\nKöln,5\nBonn\n".encode("latin-1"), ".csv")
         assert found.text == "| Name | Größe |\n| --- | --- |\n| Köln | 5 |\n| Bonn |  |"
         assert (
@@ -83,7 +83,7 @@ class TestOffice:
         assert parsed("a, b;c, d, e\n1,5;2\n3;4", ".csv").text.startswith("| a, b | c, d, e |\n")
         assert parsed("a;c\tb\n1;2\t3", ".tsv").text.endswith("| 1;2 | 3 |")
 
-    def test_mail(self) -> None:
+    def test_mail(self):
         parts = (
             "--b\nContent-Type: text/html; charset=odd\n\n<p>Größe</p>\n--b\nContent-Disposition:"
             " attachment\n\nx"
@@ -96,14 +96,14 @@ class TestOffice:
             "# A\n\nFrom: b@c.d\nAttachment (not read): unnamed\n\nGröße",
         )
 
-    def test_forwarded_mail_is_read(self) -> None:
+    def test_forwarded_mail_is_read(self):
         inner = "From: d@e.f\nSubject: Heat\n\nIt is warm."
         parts = f"--b\n\nSee.\n--b\nContent-Type: message/rfc822\n\n{inner}\n--b--"
         found = parsed(f"Subject: A\nContent-Type: multipart/mixed; boundary=b\n\n{parts}", ".eml")
         assert found.title == "A"
         assert found.text.endswith("See.\n\n## Heat\n\nFrom: d@e.f\n\nIt is warm.")
 
-    def test_notebook(self) -> None:
+    def test_notebook(self):
         cells = [
             {"cell_type": "markdown", "source": ["# Kilns\n", "They burn lime."]},
             {
@@ -162,13 +162,11 @@ class TestOffice:
             ("#+TITLE: A\n* B\nText.", ".org", "A", "# A\n\n\n# B\n\nText."),
         ],
     )
-    def test_records_and_outlines(
-        self, text: str, suffix: str, title: str | None, shown: str
-    ) -> None:
+    def test_records_and_outlines(self, text, suffix, title, shown):
         found = parsed(text, suffix)
         assert (found.title, found.text) == (title, shown)
 
-    def test_word_text_box_without_a_fallback(self) -> None:
+    def test_word_text_box_without_a_fallback(self):
         box = "<w:txbxContent><w:p><w:r><w:t>In the box.</w:t></w:r></w:p></w:txbxContent>"
         shape = (
             f"<w:drawing><wps:wsp xmlns:wps='s'><wps:txbx>{box}</wps:txbx></wps:wsp></w:drawing>"
@@ -181,11 +179,11 @@ class TestOffice:
         for shown in (shape, choice):
             assert parse(docx(f"<w:p><w:r>{shown}</w:r></w:p>"), ".docx").text == "In the box."
 
-    def test_word_headings_by_outline_level(self) -> None:
-        def style(name: str, inside: str) -> str:
+    def test_word_headings_by_outline_level(self):
+        def style(name, inside):
             return f'<w:style w:type="paragraph" w:styleId="{name}">{inside}</w:style>'
 
-        def paragraph(text: str, properties: str) -> str:
+        def paragraph(text, properties):
             return f"<w:p><w:pPr>{properties}</w:pPr><w:r><w:t>{text}</w:t></w:r></w:p>"
 
         level = '<w:outlineLvl w:val="%d"/>'
@@ -203,7 +201,7 @@ class TestOffice:
         assert outline(found) == [(2, "One"), (2, "Two"), (6, "Three"), (1, "Four")]
         assert found.title == "Four"
 
-    def test_book(self) -> None:
+    def test_book(self):
         package = (
             '<package xmlns="http://www.idpf.org/2007/opf"><metadata'
             ' xmlns:dc="http://purl.org/dc/elements/1.1/"><dc:title>Lime</dc:title></metadata><manifest><item'
@@ -211,9 +209,5 @@ class TestOffice:
         )
         container = '<container><rootfiles><rootfile full-path="o/c.opf"/></rootfiles></container>'
         page = f"<html><body><h1>Kilns</h1><p>{PROSE}</p></body></html>"
-        files: dict[str, str | bytes] = {
-            "META-INF/container.xml": container,
-            "o/c.opf": package,
-            "o/a.xhtml": page,
-        }
+        files = {"META-INF/container.xml": container, "o/c.opf": package, "o/a.xhtml": page}
         assert f"# Kilns\n\n{PROSE}" in parse(archive(files), ".epub").text

@@ -7,14 +7,14 @@ from groundset.corpus.parsing import Parsed, UnparsableError, parse, suffix_of
 
 
 class TestMarkdown:
-    def test_hashes_in_code_are_not_headings(self) -> None:
+    def test_hashes_in_code_are_not_headings(self):
         code = "```sh\n# not one\n```\n\n    # nor this\n\n~~~\n## no\n~~~"
         text = f"# Real\n\n{code}\n\nSetext\n------\n\n## `code` *here* #\n"
         found = parsed(text, ".md")
         assert outline(found) == [(1, "Real"), (2, "Setext"), (2, "code here")]
         assert (found.title, found.text) == ("Real", text.strip("\n"))
 
-    def test_headings_in_lists_and_quotations_are_ignored(self) -> None:
+    def test_headings_in_lists_and_quotations_are_ignored(self):
         assert outline(parsed("# A\n\n- # B\n\n> # C\n", ".md")) == [(1, "A")]
 
     @pytest.mark.parametrize(
@@ -26,11 +26,11 @@ class TestMarkdown:
             ("---\nbad: [yaml\n---\n", "Part"),
         ],
     )
-    def test_front_matter_gives_the_title_and_is_removed(self, front: str, title: str) -> None:
+    def test_front_matter_gives_the_title_and_is_removed(self, front, title):
         found = parsed(f"{front}\nText.\n\n# Part\n", ".md")
         assert (found.title, found.text) == (title, "Text.\n\n# Part")
 
-    def test_rule_at_the_start_is_not_front_matter(self) -> None:
+    def test_rule_at_the_start_is_not_front_matter(self):
         for text in (
             "\nNote: stock is counted.\n",
             "Stock is counted.\n",
@@ -40,7 +40,7 @@ class TestMarkdown:
         ):
             assert parsed(f"---\n{text}\n---\n\nEnd", ".md").text == f"---\n{text}\n---\n\nEnd"
 
-    def test_html_without_text_is_removed(self) -> None:
+    def test_html_without_text_is_removed(self):
         found = parsed(
             "<!-- image -->\n\n# A\n\n<p align=center><img src=x></p>\n\n<div>kept</div>\n\n## B",
             ".md",
@@ -64,10 +64,10 @@ class TestMarkdown:
             ("~~~\n<!-- a -->\n~~~\n\n5%% of 9%%", "~~~\n<!-- a -->\n~~~\n\n5%% of 9%%"),
         ],
     )
-    def test_comments_are_dropped_but_not_in_code(self, text: str, shown: str) -> None:
+    def test_comments_are_dropped_but_not_in_code(self, text, shown):
         assert parsed(text, ".md").text == shown
 
-    def test_components_show_their_labels(self) -> None:
+    def test_components_show_their_labels(self):
         text = """import Tabs from '@theme/Tabs';
 
 export const secret = {
@@ -116,12 +116,12 @@ A hook"""
         assert outline(found) == [(1, "Undo")]
         assert parsed("Give <Name>.\n\n    <Name>", ".md").text == "Give <Name>.\n\n    <Name>"
 
-    def test_template_is_what_it_makes(self) -> None:
+    def test_template_is_what_it_makes(self):
         text = "# A <%# secret %>\n\n<% if x %>\nText <b>here</b>.\n<% end %>"
         assert parsed(text, ".md.erb").text == "# A\n\nText <b>here</b>."
         assert parsed(text, suffix_of("a.erb")).text.endswith("Text here.")
 
-    def test_heading_at_the_start_is_the_title(self) -> None:
+    def test_heading_at_the_start_is_the_title(self):
         assert parsed("### Opening\n\ntext\n\n# Real", ".md").title == "Real"
         assert parsed("### Opening\n\ntext", ".md").title == "Opening"
         assert parsed("text\n\n### Later", ".md").title is None
@@ -131,12 +131,12 @@ class TestPlain:
     @pytest.mark.parametrize(
         "link", ["Jump to content", "Skip to main content", "Zum Inhalt springen"]
     )
-    def test_skip_link_is_not_the_title(self, link: str) -> None:
+    def test_skip_link_is_not_the_title(self, link):
         found = parsed(f"{link}\n\nHenn ferry\n\n{PROSE}\n", ".txt")
         assert found.title == "Henn ferry"
         assert link in found.text
 
-    def test_marked_headings(self) -> None:
+    def test_marked_headings(self):
         text = (
             f"A title\n=======\n\n{PROSE}\n\nPart one\n--------\n\n{PROSE}\n\nPart"
             " two\n--------\n\nDetail\n~~~~~~\n"
@@ -147,7 +147,7 @@ class TestPlain:
         wiki = parsed(f"T\n\n== A ==\n\n{PROSE}\n\n=== B ===\n\n{PROSE}", ".txt")
         assert outline(wiki) == [(2, "A"), (3, "B")]
 
-    def test_unmarked_headings(self) -> None:
+    def test_unmarked_headings(self):
         lines = (
             "Title",
             "SUMMARY",
@@ -177,7 +177,7 @@ class TestPlain:
         )
         assert outline(parsed("\n\n".join(lines), ".txt")) == [(4, "Early life")]
 
-    def test_comments_and_targets_are_dropped_but_not_in_code(self) -> None:
+    def test_comments_and_targets_are_dropped_but_not_in_code(self):
         text = (
             ".. _a:\n\nTitle\n=====\n\n.. TODO: secret\n   here\n\n   too\n\nSo::\n\n"
             "    .. kept\n\n.. note :: kept\n\n..\n\n   kept\n\n- a\n\n  .. secret\n\nEnd."
@@ -191,7 +191,7 @@ class TestPlain:
     @pytest.mark.parametrize(
         "text", [PROSE, f"{PROSE}\n{PROSE}", "1. An item.\n2. Another.", "Line\nfollowed at once"]
     )
-    def test_no_title_and_no_headings(self, text: str) -> None:
+    def test_no_title_and_no_headings(self, text):
         assert parsed(text, ".txt") == Parsed(text, None, [])
 
 
@@ -207,7 +207,7 @@ class TestHtml:
         <table><tr><td>A</td><td>B</td></tr><tr><td>1</td><td>2</td></tr></table></main>
         <footer>Imprint</footer></body></html>"""
 
-    def test_main_content_without_inline_markup(self) -> None:
+    def test_main_content_without_inline_markup(self):
         found = parsed(self.PAGE, ".html")
         assert found.title == "On cats"
         assert outline(found) == [(1, "On cats"), (2, "Cookies"), (3, "Last"), (2, "Aside")]
@@ -217,7 +217,7 @@ class TestHtml:
         for noise in ("Site", "Home", "Accept", "Imprint", "[1]", "http", "p{}"):
             assert noise not in found.text
 
-    def test_title_without_site_name(self) -> None:
+    def test_title_without_site_name(self):
         assert (
             parsed("<title>Cats | Example.org</title><p>Cats sleep.</p>", ".html").title == "Cats"
         )
@@ -247,12 +247,12 @@ class TestHtml:
             f"<main><p>{PROSE}</p><div class='cookie-recipes'><p>{PROSE}</p></div></main>",
         ],
     )
-    def test_running_text_is_content(self, page: str) -> None:
+    def test_running_text_is_content(self, page):
         assert parsed(page, ".html").text.count(PROSE) == page.count(PROSE)
         for short in ("When?", "At nine."):
             assert parsed(page, ".html").text.count(short) == page.count(short)
 
-    def test_what_is_left_out_is_named(self) -> None:
+    def test_what_is_left_out_is_named(self):
         page = f"<nav><a>Home</a></nav><main>{PROSE}<div hidden>Busy</div></main><div>Imprint</div>"
         assert parsed(page, ".html").left_out == [
             "nav: Home",
@@ -264,7 +264,7 @@ class TestHtml:
         "banner",
         ["id='onetrust-sdk'", "class='cc-window x'", "id='CybotDialog'", "id=cookieNotice"],
     )
-    def test_banner_is_no_content_of_a_short_page(self, banner: str) -> None:
+    def test_banner_is_no_content_of_a_short_page(self, banner):
         offer = f"<h1>We value privacy</h1><p>{PROSE}</p>Our cookies: <button>I accept</button>"
         page = f"<body><div {banner}>{offer}</div><h3>Help</h3><h1>Boats</h1><p>Rent one.</p>"
         found = parsed(page, ".html")
@@ -272,8 +272,8 @@ class TestHtml:
         section = "<section id='cookie-notice'><h2>Cookie notice</h2>You accept it.</section>"
         assert "accept" in parsed(f"{section}<p>{PROSE * 3}</p>", ".html").text
 
-    def test_storage_format_of_confluence(self) -> None:
-        def macro(kind: str, title: str, text: str) -> str:
+    def test_storage_format_of_confluence(self):
+        def macro(kind, title, text):
             settings = f"<ac:parameter ac:name='x'>secret</ac:parameter>{title}"
             return f"<ac:structured-macro ac:name='{kind}'>{settings}{text}</ac:structured-macro>"
 
@@ -290,7 +290,7 @@ class TestHtml:
         rest = "Lost?\n\nTell us.\n\n* [x] Order it"
         assert parsed(page, ".html").text == f"Ask @bo by 2031-04-05. Lost?\n\n{code}\n\n{rest}"
 
-    def test_white_space_between_cells(self) -> None:
+    def test_white_space_between_cells(self):
         page = """<table>
           <thead>
             <tr>
@@ -326,7 +326,7 @@ class TestHtml:
         )
         assert parsed(page, ".html").text == "\n".join(rows)
 
-    def test_raised_and_lowered_text(self) -> None:
+    def test_raised_and_lowered_text(self):
         page = (
             "<p>10<sup>6</sup> m<sup>2</sup> of CO<sub>2</sub>, x<sup>n+1</sup>, 2<sup>1.5</sup>,"
             " the 4<sup>th</sup>, in 1998<sup><a href='#n1'>1</a></sup>, 2000², 2<sup>k</sup>,"
@@ -348,7 +348,7 @@ class TestHtml:
             == "In 1998 [1] and, later, 2004 [2]."
         )
 
-    def test_formula_stands_once(self) -> None:
+    def test_formula_stands_once(self):
         tex = (
             '<math><mi>E</mi><annotation encoding="application/x-tex">E = mc^2</annotation></math>'
         )
@@ -367,7 +367,7 @@ class TestHtml:
         )
         assert parsed(page, ".html").text == "Energy: $mc^2$"
 
-    def test_cells_that_span_rows_and_columns(self) -> None:
+    def test_cells_that_span_rows_and_columns(self):
         page = (
             "<table><tr><th>Region</th><th>Product</th><th>Units</th></tr><tr><td"
             " rowspan=2>EU</td><td>Lamp</td><td>5</td></tr><tr><td>Hub</td><td"
@@ -383,7 +383,7 @@ class TestHtml:
             ["a", "b", "c"],
         ]
 
-    def test_cells_stand_below_all_their_headers(self) -> None:
+    def test_cells_stand_below_all_their_headers(self):
         page = (
             "<table><tr><td rowspan=2>Region</td><td"
             " colspan=2>Units</td></tr><tr><td>2001</td><td>2002</td></tr>"
@@ -392,7 +392,7 @@ class TestHtml:
         table = "| Region | Units 2001 | Units 2002 |\n| --- | --- | --- |\n| EU\\|US | 5 | 6 |"
         assert parsed(page, ".html").text == table
 
-    def test_layout_table_becomes_paragraphs(self) -> None:
+    def test_layout_table_becomes_paragraphs(self):
         inner = "<table><tr><td>A</td><td>B</td></tr><tr><td>1</td><td>2</td></tr></table>"
         text = parsed(
             f"<table><tr><td>Menu</td><td><p>{PROSE}</p>{inner}</td></tr></table>", ".html"
@@ -403,7 +403,7 @@ class TestHtml:
         )
         assert "| A | B |\n| --- | --- |" in text
 
-    def test_encoding_and_oddities(self) -> None:
+    def test_encoding_and_oddities(self):
         page = '<meta charset="iso-8859-2"><p>Łódź</p>'
         assert "Łódź" in parse(page.encode("iso8859_2"), ".html").text
         page = (

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from searched_run import chunks_of
+from searched_run import CHUNKS
 
 from groundset.programs.types import Chunk, Document, Sample
 from groundset.retrieval import embed
@@ -28,7 +28,7 @@ def make_run(
         refused: Sequence[str] = (),
         **configuration: Any,
     ) -> Path:
-        chunks = chunks or chunks_of(16)
+        chunks = chunks or CHUNKS
         documents = [
             Document(doc_id=f"d{n}", path=f"d{n}.md", title="T", text="x" * 20) for n in range(6)
         ]

@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 from evaluation_sets import chunk, cut, document, run_of, sample
+from refusal import refuses
 
 from groundset.evaluation import RoundtripOptions, compare
-from groundset.programs.errors import InputError
 from groundset.retrieval import embed
 from groundset.retrieval.gold import GoldSpan, gold_spans, holders
 from groundset.run.run import save_run
@@ -94,10 +94,10 @@ def test_too_few_own_questions(save, status_of, capsys):
     run = save("set")
     assert status_of("roundtrip", run, "--against", save("own", CHUNKS[:5])) == 0
     assert "5 own questions are too few to tell; take 20 or more." in capsys.readouterr().out
-    with pytest.raises(InputError, match="few: only 3 questions with known chunks; take 20"):
+    with refuses("few: only 3 questions with known chunks; take 20"):
         compare(RoundtripOptions(run=run, against=save("few", CHUNKS[:3])))
     others = [document("e", 3)]
-    with pytest.raises(InputError, match=r"others: e.md differs in RUN"):
+    with refuses(r"others: e.md differs in RUN"):
         compare(RoundtripOptions(run=run, against=save("others", cut(others[0]), others)))
 
 
@@ -112,7 +112,7 @@ def test_too_few_own_questions(save, status_of, capsys):
 def test_wrong_own_questions(save, tmp_path, text, message):
     file = tmp_path / "own.jsonl"
     file.write_text(text, encoding="utf-8")
-    with pytest.raises(InputError, match=message):
+    with refuses(message):
         compare(RoundtripOptions(run=save("set"), against=file))
 
 

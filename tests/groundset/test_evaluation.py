@@ -9,12 +9,12 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import pytest
-from searched_run import WORDS, about_words, chunks_of, sample
+from evaluation_sets import chunk, sample
+from labelled import write
+from refusal import refuses
+from searched_run import CHUNKS, WORDS, about_words, compared, ranked, round_trip
 
-from groundset import cli
-from groundset.evaluation import RoundtripOptions, compare, roundtrip
 from groundset.programs.errors import InputError
-from groundset.programs.types import Chunk
 from groundset.retrieval import embed
 from groundset.searching import MEASURES
 
@@ -38,18 +38,10 @@ def test_measures_of_groups():
 
 
 def test_rankings_of_other_systems_are_compared(make_run, tmp_path):
-    run, best, worst = make_run(about_words()), tmp_path / "best.jsonl", tmp_path / "worst.trec"
-    best.write_text(
-        "".join(
-            json.dumps({"id": f"q{n}", "chunk_ids": [f"d{n // 3}-{n % 3}"]}) + "\n"
-            for n in range(16)
-        )
-    )
+    best, worst = ranked(tmp_path / "best.jsonl", lambda n: 1), tmp_path / "worst.trec"
     worst.write_text("".join(f"q{n} Q0 d{5 - n // 15}-0 1 1 t\n" for n in range(16)))
-    options = RoundtripOptions.parse(
-        {"run": run, "retriever": "bm25,hybrid,bm25", "ranking": (best, worst)}
-    )
-    found = compare(options)
+    run, rankings = make_run(about_words()), (best, worst)
+    found = compared(run=run, retriever="bm25,hybrid,bm25", ranking=rankings)
     assert [result.retriever for result in found.results] == [
         "dense",
         "bm25",
@@ -69,13 +61,13 @@ def test_rankings_of_other_systems_are_compared(make_run, tmp_path):
 
 
 def test_any_chunk_of_a_group_serves_and_every_group_counts(make_run):
-    chunks = chunks_of(16)
+    either, both = (("d3-0", "d0-0"),), (("d0-1",), ("d0-2",))
     asked = [
-        sample(0, "amber", ("d3-0", "d0-0"), chunk=chunks[0]),
-        sample(1, "birch cedar", ("d0-1",), ("d0-2",), chunk=chunks[1]),
-        sample(2, "delta", chunk=chunks[3]),
+        sample("q0", CHUNKS[0], question="amber", retrieval_gt=either),
+        sample("q1", CHUNKS[1], question="birch cedar", retrieval_gt=both),
+        sample("q2", CHUNKS[3], question="delta", retrieval_gt=()),
     ]
-    found = compare(RoundtripOptions.parse({"run": make_run(asked)}))
+    found = compared(run=make_run(asked))
     assert found.results[0].ranks[0][0] == 1
     assert sorted(rank or 99 for rank in found.results[0].ranks[1]) == [1, 2]
     assert [row["rank"] for row in found.rows()] == [1, 2]
@@ -83,9 +75,7 @@ def test_any_chunk_of_a_group_serves_and_every_group_counts(make_run):
 
 
 def test_two_retrievers_on_one_question(make_run):
-    found = compare(
-        RoundtripOptions.parse({"run": make_run(about_words()[:1]), "retriever": "bm25"})
-    )
+    found = compared(run=make_run(about_words()[:1]), retriever="bm25")
     assert found.conclusions()[0].startswith(
         "One question cannot tell retrievers apart, so none are compared"
     )
@@ -95,7 +85,7 @@ def test_two_retrievers_on_one_question(make_run):
 def test_command(make_run, tmp_path, capsys):
     run = make_run(about_words(), max_rank=5)
     out = tmp_path / "rows.jsonl"
-    roundtrip(RoundtripOptions.parse({"run": run, "retriever": "dense, bm25", "out": out}))
+    round_trip(run=run, retriever="dense, bm25", out=out)
     lines = capsys.readouterr().out.splitlines()
     assert lines[0].split() == ["retriever", "recall@1", "recall@5", "recall@10", "MRR", "nDCG@10"]
     assert lines[1].startswith("dense      1.00 (")
@@ -106,16 +96,14 @@ def test_command(make_run, tmp_path, capsys):
     )
     assert lines[-2] == "16 questions about 6 documents; ranks beyond 50 count as not found."
     assert lines[-1].startswith("dense has an advantage: ")
-    rows = [json.loads(line) for line in out.read_text(encoding="utf-8").splitlines()]
+    rows = [json.loads(line) for line in out.read_text("utf-8").splitlines()]
     assert [(row["retriever"], row["rank"]) for row in (rows[0], rows[16])] == [
         ("dense", 1),
         ("bm25", 1),
     ]
     assert rows[0]["retrieved_content"] == "amber stone path"
 
-    roundtrip(
-        RoundtripOptions.parse({"run": run, "retriever": "bm25", "as_json": True, "quiet": True})
-    )
+    round_trip(run=run, retriever="bm25", as_json=True, quiet=True)
     printed = capsys.readouterr()
     record = json.loads(printed.out)
     assert printed.err == ""
@@ -139,27 +127,26 @@ def test_command(make_run, tmp_path, capsys):
     ],
 )
 def test_wrong_options(make_run, options, message):
-    with pytest.raises(InputError, match=message):
-        compare(RoundtripOptions.parse({"run": make_run(about_words()), **options}))
+    with refuses(message):
+        compared(run=make_run(about_words()), **options)
 
 
 def test_runs_that_cannot_be_searched(make_run, word_encoder, monkeypatch):
-    run = make_run([sample(0, "nothing", chunk=chunks_of(1)[0])])
-    with pytest.raises(InputError, match="no question that a chunk answers"):
-        compare(RoundtripOptions.parse({"run": run}))
+    run = make_run([sample("q0", CHUNKS[0], retrieval_gt=())])
+    with refuses("no question that a chunk answers"):
+        compared(run=run)
     shutil.rmtree(run)
     run = make_run(about_words())
     monkeypatch.setattr(embed, "open_embedder", lambda name: word_encoder("1" * 64))
-    with pytest.raises(InputError, match="words: its weights differ"):
-        compare(RoundtripOptions.parse({"run": run}))
-
-
-def long_chunk(name, text, start, end, doc_id="d0"):
-    place = {"doc_id": doc_id, "path": f"{doc_id}.md", "title": "T", "start": start, "end": end}
-    return Chunk(chunk_id=name, text=text[start:end], **place)
+    with refuses("words: its weights differ"):
+        compared(run=run)
 
 
 LINES = "The north gate opens at seven. Visitors pay four crowns. Dogs stay outside the walls."
+
+
+def part(name, start, end, doc_id="d0"):
+    return chunk(name, LINES[start:end], doc_id=doc_id, start=start, end=end)
 
 
 @pytest.mark.parametrize(
@@ -167,29 +154,29 @@ LINES = "The north gate opens at seven. Visitors pay four crowns. Dogs stay outs
     [
         # A document that stands in the corpus twice.
         (
-            [long_chunk("a", LINES, 0, 85), long_chunk("b", LINES, 0, 85, "d1")],
+            [part("a", 0, 85), part("b", 0, 85, "d1")],
             (("a",),),
             ["b", "a"],
             1.0,
         ),
-        ([long_chunk("a", LINES, 0, 85), long_chunk("b", LINES, 0, 30)], (("a",),), ["b"], 0.0),
+        ([part("a", 0, 85), part("b", 0, 30)], (("a",),), ["b"], 0.0),
         # Both overlapping chunks hold the evidence, the second sentence; the last one does not.
         (
-            [long_chunk("a", LINES, 0, 56), long_chunk("b", LINES, 31, 85)],
+            [part("a", 0, 56), part("b", 31, 85)],
             (("a",),),
             ["b", "a"],
             1.0,
         ),
-        ([long_chunk("a", LINES, 0, 56), long_chunk("b", LINES, 45, 85)], (("a",),), ["b"], 0.0),
+        ([part("a", 0, 56), part("b", 45, 85)], (("a",),), ["b"], 0.0),
         # Copies in two groups are needed once.
         (
-            [long_chunk("a", LINES, 0, 85), long_chunk("b", LINES, 0, 85, "d1")],
+            [part("a", 0, 85), part("b", 0, 85, "d1")],
             (("a",), ("b",)),
             ["a", "b"],
             1.0,
         ),
         (
-            [long_chunk("a", LINES, 0, 30), long_chunk("b", LINES, 31, 85)],
+            [part("a", 0, 30), part("b", 31, 85)],
             (("a",), ("b",)),
             ["a"],
             0.5,
@@ -200,12 +187,10 @@ LINES = "The north gate opens at seven. Visitors pay four crowns. Dogs stay outs
 def test_copies_and_overlaps_neither_lift_nor_halve_recall(
     make_run, tmp_path, chunks, groups, ranking, expected
 ):
-    asked = sample(0, "What do visitors pay?", *groups, chunk=chunks[0])
-    asked = asked.model_copy(update={"metadata": {"evidence": ["Visitors pay four crowns."]}})
-    file = tmp_path / "own.jsonl"
-    file.write_text(json.dumps({"id": "q0", "chunk_ids": ranking}))
-    options = {"run": make_run([asked], chunks), "ranking": (file,)}
-    found = compare(RoundtripOptions.parse(options)).results[-1]
+    evidence = {"evidence": ["Visitors pay four crowns."]}
+    asked = sample("q0", chunks[0], retrieval_gt=groups, metadata=evidence)
+    file = write(tmp_path / "own.jsonl", [{"id": "q0", "chunk_ids": ranking}])
+    found = compared(run=make_run([asked], chunks), ranking=(file,)).results[-1]
     for measure in ("recall@1", "recall@5", "recall@10"):
         assert found.values[measure] == expected
 
@@ -238,7 +223,7 @@ def server() -> Iterator[ThreadingHTTPServer]:
         found.shutdown()
 
 
-def test_own_systems_take_part(make_run, tmp_path, server, monkeypatch, capsys):
+def test_own_systems_take_part(make_run, tmp_path, server, monkeypatch, capsys, status_of):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(sys, "path", sys.path[:])
     Path("own_search.py").write_text(
@@ -247,9 +232,7 @@ def test_own_systems_take_part(make_run, tmp_path, server, monkeypatch, capsys):
     run, address = make_run(about_words()), f"http://127.0.0.1:{server.server_port}"
     names = f"own_search:find, {address}/texts, {address}/ids"
     rows = tmp_path / "rows.jsonl"
-    with pytest.raises(SystemExit) as ended:
-        cli.main(["roundtrip", str(run), "--retriever", names, "--json", "--out", str(rows)])
-    assert ended.value.code == 0
+    assert status_of("roundtrip", run, "--retriever", names, "--json", "--out", rows) == 0
     found = {each["retriever"]: each for each in json.loads(capsys.readouterr().out)["retrievers"]}
     assert found["own_search:find"]["MRR"][0] == pytest.approx(1.5 / 16)
     assert found[f"{address}/texts"]["MRR"][0] == 0.5
@@ -258,12 +241,11 @@ def test_own_systems_take_part(make_run, tmp_path, server, monkeypatch, capsys):
     first = [json.loads(line) for line in rows.read_text().splitlines()][32]
     assert (first["retrieved_id"], first["retrieved_content"]) == ("", "Something else.")
 
-    gated = {"run": run, "retriever": "own_search:find", "baseline": rows}
-    assert roundtrip(RoundtripOptions.parse(gated)) == 4
+    assert round_trip(run=run, retriever="own_search:find", baseline=rows) == 4
     for path, message in [
         ("stale", "nothing that it found is the id or the text of a chunk"),
         ("mixed", "no chunk gone in the run"),
         ("down", "503"),
     ]:
         with pytest.raises(InputError, match=f"--retriever {address}/{path}: .*{message}"):
-            compare(RoundtripOptions.parse({"run": run, "retriever": f"{address}/{path}"}))
+            compared(run=run, retriever=f"{address}/{path}")

@@ -270,7 +270,6 @@ def writer_process(code, target):
     with subprocess.Popen(
         [sys.executable, "-c", code, str(target)], stdin=pipe, stdout=pipe, text=True
     ) as process:
-        assert process.stdout
         assert process.stdout.readline() == "working\n"
         yield process
 

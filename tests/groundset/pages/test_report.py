@@ -2,7 +2,6 @@
 
 import json
 import re
-from collections.abc import Callable
 from html.parser import HTMLParser
 
 import pytest
@@ -10,9 +9,7 @@ from pages_run import ASKED, EVIL, EVILS, review
 from refusal import refuses
 
 from groundset.pages.report import ReportOptions, report, report_page, report_record
-from groundset.run.run import Run
 
-MakeRun = Callable[..., Run]
 SECTIONS = ["questions", "made", "retrieval", "variety", "cost"]
 
 
@@ -167,7 +164,6 @@ def test_wording_beside_that_of_users(make_run, tmp_path, capsys):
     file, run = tmp_path / "log.csv", make_run().folder
     file.write_text("query,chunk_id\nferry departure,c0\nwhen sundays open,\n", "utf-8")
     page = report(ReportOptions(run=run, queries=file))
-    assert page is not None
     text = Page(page.read_text("utf-8")).text
     assert "Words per query of your users 2 half of them 2 to 3" in text
     assert "The same of your users’ queries 0.50 half of them 0.50 to 0.50" in text

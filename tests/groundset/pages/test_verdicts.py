@@ -2,7 +2,6 @@
 
 import json
 from collections import Counter
-from collections.abc import Callable
 from pathlib import Path
 
 from pages_run import PASSAGES, review
@@ -11,9 +10,6 @@ from refusal import refuses
 from groundset.optimizers.labels import read_rows
 from groundset.pages import verdicts
 from groundset.pages.verdicts import LabelsFromOptions, labels_from, labels_of
-from groundset.run.run import Run
-
-MakeRun = Callable[..., Run]
 
 
 def test_verdicts_become_labels(make_run):

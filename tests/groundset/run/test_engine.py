@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 from dspy.utils.exceptions import ContextWindowExceededError
+from refusal import refuses
 from run_parts import CHUNKS, Scripted, sample
 
 from groundset.printing import Progress
@@ -97,7 +98,7 @@ def test_five_failures_of_a_kind_in_a_row_end_the_run(store):
         error = KeyError("passage")
         raise error from error  # a circle of causes has an end
 
-    with pytest.raises(GroundsetError, match="5 attempts in a row failed with KeyError: 'passage'"):
+    with refuses("5 attempts in a row failed with KeyError: 'passage'", GroundsetError):
         runner(store, attempt, RunJournal()).run()
     assert [each.result.rejects[0].step for each in store.attempts()] == ["failure"] * 4
 
@@ -109,7 +110,7 @@ def test_a_model_that_fails_ends_the_run_at_once(store):
         except ModelError as error:
             raise RuntimeError from error
 
-    with pytest.raises(ModelError, match="the server is gone"):
+    with refuses("the server is gone", ModelError):
         runner(store, attempt, RunJournal(), workers=3).run()
     assert store.attempts() == []
 
@@ -165,7 +166,7 @@ def test_a_full_disk_is_one_line(tmp_path, store):
     ignored = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
     resource.setrlimit(resource.RLIMIT_FSIZE, (48 << 10, before[1]))
     try:
-        with pytest.raises(RunError, match=r"run\.sqlite: the disk is full") as error:
+        with refuses(r"run\.sqlite: the disk is full", RunError) as error:
             running.run()
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, before)

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from evaluation_sets import chunk, sample
-from labelled import write
+from json_lines import write
 
 from groundset.evaluation import Comparison, RoundtripOptions, compare, roundtrip
 from groundset.programs.types import Sample

@@ -26,10 +26,11 @@ import numpy as np
 import pyarrow as pa
 import pytest
 from foreign_files import archive, docx, pdf
+from json_lines import read as read_lines
+from json_lines import write
 from model_server import serving
 from pyarrow import parquet
 
-from groundset.cli import main
 from groundset.corpus import read
 from groundset.programs.errors import RunError
 from groundset.programs.step import STEPS
@@ -56,17 +57,14 @@ Command = Callable[..., Ended]
 
 
 @pytest.fixture
-def command(capsys, monkeypatch, tmp_path) -> Command:
+def command(capsys, monkeypatch, tmp_path, status_of) -> Command:
     """Run a command in this process, in an empty folder."""
     (tmp_path / "here").mkdir()
     monkeypatch.chdir(tmp_path / "here")
 
     def run(*arguments):
         capsys.readouterr()
-        with pytest.raises(SystemExit) as ended:
-            main(list(map(str, arguments)))
-        printed = capsys.readouterr()
-        return Ended(int(ended.value.code or 0), printed.out, printed.err)
+        return Ended(status_of(*arguments), *capsys.readouterr())
 
     return run
 
@@ -95,8 +93,7 @@ def refused(command, tmp_path) -> Callable[..., str]:
 @pytest.fixture
 def rows(tmp_path) -> Path:
     """One question with its passage."""
-    (tmp_path / "rows.jsonl").write_text(json.dumps(ROW) + "\n")
-    return tmp_path / "rows.jsonl"
+    return write(tmp_path / "rows.jsonl", [ROW])
 
 
 @pytest.fixture
@@ -187,7 +184,7 @@ def test_documents_that_never_end_are_skipped(command, tmp_path, monkeypatch):
     assert f"skipped files: {len(DOCUMENTS)})" in ended.out
     for name, (_, reason) in DOCUMENTS.items():
         assert re.search(f"skipped {name}: {reason}", ended.err)
-    made = map(json.loads, Path("chunks.jsonl").read_text().splitlines())
+    made = read_lines(Path("chunks.jsonl"))
     assert {row["path"] for row in made} == {"good.md"}
     outside = [*tmp_path.parent.glob("up.txt"), *tmp_path.rglob("up.txt")]
     assert not outside, "an archive wrote out of its folder"

@@ -66,7 +66,7 @@ def cook(options):
 
 
 @pytest.fixture
-def run(capsys, monkeypatch) -> Callable[..., Ran]:
+def run(capsys, monkeypatch, status_of) -> Callable[..., Ran]:
     """Run the command line in this process, with a command `cook` and a group with `food serve`."""
     done.clear()
     monkeypatch.setitem(sys.modules, "kitchen", sys.modules[__name__])
@@ -75,10 +75,7 @@ def run(capsys, monkeypatch) -> Callable[..., Ran]:
         monkeypatch.delenv(name, raising=False)
 
     def run(*arguments):
-        with pytest.raises(SystemExit) as left:
-            cli.main([str(argument) for argument in arguments])
-        captured = capsys.readouterr()
-        return Ran(left.value.code, captured.out, captured.err)
+        return Ran(status_of(*arguments), *capsys.readouterr())
 
     return run
 

@@ -8,7 +8,8 @@ from pathlib import Path
 import dspy
 import mlflow
 import pytest
-from labelled import ASKED, KEPT, REFUSED, chunks, questions, write
+from json_lines import write
+from labelled import ASKED, KEPT, REFUSED, chunks, questions
 from model_server import ModelServer, serving, wrote
 from refusal import refuses
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 from evaluation_sets import chunk, sample
-from labelled import write
+from json_lines import read, write
 from refusal import refuses
 from searched_run import CHUNKS, WORDS, about_words, compared, ranked, round_trip
 
@@ -96,7 +96,7 @@ def test_command(make_run, tmp_path, capsys):
     )
     assert lines[-2] == "16 questions about 6 documents; ranks beyond 50 count as not found."
     assert lines[-1].startswith("dense has an advantage: ")
-    rows = [json.loads(line) for line in out.read_text("utf-8").splitlines()]
+    rows = read(out)
     assert [(row["retriever"], row["rank"]) for row in (rows[0], rows[16])] == [
         ("dense", 1),
         ("bm25", 1),
@@ -238,7 +238,7 @@ def test_own_systems_take_part(make_run, tmp_path, server, monkeypatch, capsys, 
     assert found[f"{address}/texts"]["MRR"][0] == 0.5
     assert found[f"{address}/texts"]["recall@10"][0] == 1
     assert found[f"{address}/ids"]["recall@1"][0] == 1
-    first = [json.loads(line) for line in rows.read_text().splitlines()][32]
+    first = read(rows)[32]
     assert (first["retrieved_id"], first["retrieved_content"]) == ("", "Something else.")
 
     assert round_trip(run=run, retriever="own_search:find", baseline=rows) == 4

@@ -265,8 +265,6 @@ def test_store_that_fails_is_named_without_secrets(tmp_path, monkeypatch):
     monkeypatch.setitem(tracking._PATIENCE, "MLFLOW_HTTP_REQUEST_MAX_RETRIES", "0")
     monkeypatch.delenv("MLFLOW_HTTP_REQUEST_MAX_RETRIES", raising=False)
     store = Tracking()
-    with pytest.raises(TrackingError) as failed:
+    with refuses("^tracking store http://127.0.0.1:9: ", TrackingError) as failed:
         store.log_compile(compiled(), {})
-    assert str(failed.value).startswith("tracking store http://127.0.0.1:9: ")
     assert "secret" not in str(failed.value)
-    assert json.dumps(str(failed.value)).count("\\n") == 0

@@ -1,12 +1,12 @@
 """Checks without a model, and the reading of decisions."""
 
-import json
 import unicodedata
 from collections import Counter
 from pathlib import Path
 
 import dspy
 import pytest
+from json_lines import read
 
 from groundset.programs.checks import (
     agree,
@@ -104,7 +104,7 @@ def test_words_tell_whether_answers_agree_or_leave_it_open(expected, found, same
 
 
 def test_no_answers_that_differ_count_as_the_same():
-    rows = [json.loads(line) for line in PAIRS.read_text("utf-8").splitlines()]
+    rows = read(PAIRS)
     told = [(row["right"], agree(row["one"], row["other"], row["language"])) for row in rows]
     told += [(row["right"], agree(row["other"], row["one"], row["language"])) for row in rows]
     counts = Counter(told)

@@ -167,11 +167,8 @@ def test_features_that_are_no_numbers_are_told():
 def test_wrong_files_are_refused_in_one_line(tmp_path, changes, message):
     file = tmp_path / "judge.json"
     file.write_text(json.dumps(one_feature(**changes)))
-    with pytest.raises(StateError) as caught:
+    with refuses(rf"^{file}: not valid heads \(.*{message}", StateError):
         load_heads(file)
-    assert str(caught.value).startswith(f"{file}: not valid heads (")
-    assert message in str(caught.value)
-    assert "\n" not in str(caught.value)
 
 
 @pytest.mark.parametrize(("content", "message"), [(None, "No such file"), (b"\xff", "not UTF-8")])

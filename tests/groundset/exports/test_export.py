@@ -1,10 +1,10 @@
 """`groundset export`: which samples go out, joined runs, splits, and what happens to the folder."""
 
-import json
 from collections import Counter
 
 import pytest
 from evaluation_sets import cut, document, evaluation_set, run_of, sample, saved, two_documents
+from json_lines import read
 from refusal import refuses
 
 import groundset
@@ -13,11 +13,6 @@ from groundset.exports.sets import EvaluationSet, joined, split
 from groundset.files import write_text
 from groundset.run.run import Run
 from groundset.run.store import Review
-
-
-def rows(out):
-    """Return the questions in an export as ``jsonl``."""
-    return [*map(json.loads, (out / "samples.jsonl").read_text().splitlines())]
 
 
 def names(folder):
@@ -80,7 +75,7 @@ def test_runs_are_joined(run, tmp_path):
     third = saved(tmp_path / "town", [sample("q-3", cut(town)[0])], documents=[town])
     exported = groundset.export([run, third, run], format="jsonl", out=tmp_path / "out")
     assert exported == (3, 6, tmp_path / "out")
-    assert [row["id"] for row in rows(tmp_path / "out")] == ["q-1", "q-2", "q-3"]
+    assert [row["id"] for row in read(tmp_path / "out" / "samples.jsonl")] == ["q-1", "q-2", "q-3"]
 
 
 def test_runs_that_contradict_each_other_are_not_joined():
@@ -240,6 +235,6 @@ def test_split_questions_go_to_their_files(tmp_path):
         run, format="beir,jsonl", out=tmp_path / "out", splits=" train = 0.67, test=0.33"
     )
     assert names(tmp_path / "out" / "beir" / "qrels") == ["test.tsv", "train.tsv"]
-    found = rows(tmp_path / "out" / "jsonl")
+    found = read(tmp_path / "out" / "jsonl" / "samples.jsonl")
     assert Counter(row["split"] for row in found) == {"train": 4, "test": 2}
     assert len({(row["split"], row["contexts"][0]["doc_id"]) for row in found}) == 3

@@ -123,17 +123,15 @@ def test_changes_meanwhile_are_not_overwritten(hub, push, monkeypatch):
         ("GET /api/datasets/you/demo", 404, "you/demo does not exist"),
         ("/commit/", 412, "you/demo was changed"),
         ("/commit/", 429, "too many requests"),
-        ("/commit/", 418, "(418: told to fail with 418; (the token))"),
-        ("/repos/create", 502, "failed (502); you/demo is unchanged"),
+        ("/commit/", 418, r"\(418: told to fail with 418; \(the token\)\)"),
+        ("/repos/create", 502, r"failed \(502\); you/demo is unchanged"),
     ],
 )
 def test_hub_errors_are_one_line_without_the_token(hub, push, request_, status, message):
     hub.failing = [(request_, status)] * 6
-    with pytest.raises(HubError) as error:
+    with refuses(message, HubError) as error:
         push()
-    assert message in str(error.value)
     assert "hf_secret" not in str(error.value)
-    assert "\n" not in str(error.value)
 
 
 def test_token_of_the_login_is_used_and_not_leaked(hub, push, monkeypatch, tmp_path, capfd):

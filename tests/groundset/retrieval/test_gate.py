@@ -6,7 +6,7 @@ import shutil
 
 import pytest
 from evaluation_sets import chunk
-from labelled import write
+from json_lines import write
 from refusal import refuses
 from searched_run import CHUNKS, about_words, compared, ranked, round_trip
 

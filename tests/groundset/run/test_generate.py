@@ -6,6 +6,7 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
+from json_lines import read
 from refusal import refuses
 from scripted_run import PLACES, write_documents
 
@@ -23,10 +24,6 @@ from groundset.run.store import DATABASE, Review, Store
 PARQUET_ROWS = groundset.rows.parquet_rows
 
 
-def rows(folder, name):
-    return [json.loads(line) for line in (folder / name).read_text().splitlines()]
-
-
 def test_documents_become_samples_with_provenance(opened, tmp_path, monkeypatch):
     monkeypatch.setattr("groundset.rows.parquet_rows", PARQUET_ROWS)
     documents = write_documents(tmp_path / "docs")
@@ -39,7 +36,7 @@ def test_documents_become_samples_with_provenance(opened, tmp_path, monkeypatch)
         "multi_context": 1,
         "conditional": 1,
     }
-    written = rows(opened.out, "samples.jsonl")
+    written = read(opened.out / "samples.jsonl")
     assert [row["id"] for row in written] == [sample.id for sample in run]
     one = next(row for row in written if row["evolution"] == "simple")
     (context,) = one["contexts"]
@@ -51,7 +48,7 @@ def test_documents_become_samples_with_provenance(opened, tmp_path, monkeypatch)
     assert one["probability"] == 0.9
     pair = next(row for row in written if row["evolution"] == "multi_context")
     assert len(pair["contexts"]) == len(pair["retrieval_gt"]) == 2
-    rejects = rows(opened.out, "rejects.jsonl")
+    rejects = read(opened.out / "rejects.jsonl")
     assert rejects
     assert all(row["chunk_id"] in run.chunks and row["reason"] and row["step"] for row in rejects)
     record = json.loads((opened.out / "run.json").read_text())

@@ -1,6 +1,5 @@
 """`groundset judge` and its function: rows in, rows with decisions out."""
 
-import json
 from collections.abc import Callable
 from contextlib import contextmanager
 from pathlib import Path
@@ -8,7 +7,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from labelled import write
+from json_lines import read, write
 from model_server import serving, wrote
 from refusal import refuses
 from scripted import ScriptedEngine, scripted_lm
@@ -63,7 +62,7 @@ def scripted(monkeypatch) -> Scripted:
 
 def run_command(kind, file, out, **options):
     judge(JudgeOptions.parse({"kind": kind, "file": file, "out": out, "quiet": True, **options}))
-    return [json.loads(line) for line in out.read_text("utf-8").split("\n") if line]
+    return read(out)
 
 
 def test_a_language_model_judges_the_rows_of_a_file(scripted, tmp_path, capsys):

@@ -33,7 +33,7 @@ class CookOptions(Options):
     as_json: bool = option(False, "Print JSON.", command_only=True)
 
 
-def serve(guest, options):
+def serve(guest, options: CookOptions):
     """Serve dishes to a guest.
 
     Raises:

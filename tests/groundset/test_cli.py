@@ -58,7 +58,7 @@ done = []
 fails = []
 
 
-def cook(options):
+def cook(options: CookOptions):
     if fails:
         raise fails.pop()
     done.append(options)

@@ -68,7 +68,7 @@ def fresh_dspy() -> Iterator[None]:
     _reset_dspy()
 
 
-def _reset_dspy() -> None:
+def _reset_dspy():
     """Reset DSPy if it has been imported; tests that do without it stay quick."""
     if "dspy" not in sys.modules:
         return
@@ -89,7 +89,7 @@ def parquet_in_this_process(monkeypatch: pytest.MonkeyPatch) -> None:
     """Read the corpus of a run without a bounded process, whose start takes a second."""
     from pyarrow import parquet
 
-    def rows(file: Path, **limits: int) -> Iterator[tuple[str, dict[str, object]]]:
+    def rows(file, **limits):
         yield from ((str(file), row) for row in parquet.read_table(file).to_pylist())
 
     monkeypatch.setattr("groundset.rows.parquet_rows", rows)
@@ -100,7 +100,7 @@ def status_of() -> Callable[..., object]:
     """Run a command in this process, and return its exit status."""
     from groundset import cli
 
-    def run(*arguments: object) -> object:
+    def run(*arguments):
         with pytest.raises(SystemExit) as left:
             cli.main([str(each) for each in arguments])
         return left.value.code

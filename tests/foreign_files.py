@@ -39,7 +39,7 @@ def archive(files: dict[str, str | bytes]) -> bytes:
 
 
 def docx(paragraphs: str, *, styles: str = "", **media: bytes) -> bytes:
-    files: dict[str, str | bytes] = {
+    files = {
         "[Content_Types].xml": _TYPES,
         "_rels/.rels": _RELATIONS,
         "word/document.xml": _DOCUMENT.format(paragraphs),

@@ -12,7 +12,6 @@ import time
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from typing import Any
 from urllib.parse import parse_qs, unquote, urlsplit
 
 import yaml
@@ -85,14 +84,14 @@ class HubServer(ThreadingHTTPServer):
         return sum(text in each for each in self.asked)
 
 
-def _blob_id(content: bytes) -> str:
+def _blob_id(content):
     return hashlib.sha1(b"blob %d\0" % len(content) + content).hexdigest()
 
 
 class _AnswerError(Exception):
     """Ends a request; a text is an error."""
 
-    def __init__(self, status: int, body: Any, code: str = "", **headers: str) -> None:
+    def __init__(self, status, body, code="", **headers):
         self.status, self.headers = status, headers
         self.body = {"error": body} if isinstance(body, str) else body
         if code:
@@ -102,7 +101,7 @@ class _AnswerError(Exception):
 class _Handler(BaseHTTPRequestHandler):
     server: HubServer
 
-    def do_GET(self) -> None:
+    def do_GET(self):
         parts = urlsplit(self.path)
         asked = f"{self.command} {self.path} {self.headers.get('Range', '')}".rstrip()
         self.server.asked.append(asked)
@@ -119,17 +118,17 @@ class _Handler(BaseHTTPRequestHandler):
 
     do_HEAD = do_POST = do_PUT = do_GET  # noqa: N815
 
-    def log_message(self, format: str, *args: object) -> None:
+    def log_message(self, format, *args):
         pass
 
-    def _fail(self, status: int) -> None:
+    def _fail(self, status):
         if status > 0:
             return self._send(_AnswerError(status, f"told to fail with {status}; {TOKEN}"))
         time.sleep(-status)
         self.close_connection = True
         self.connection.shutdown(2)
 
-    def _send(self, answer: _AnswerError) -> None:
+    def _send(self, answer):
         raw = answer.body if isinstance(answer.body, bytes) else json.dumps(answer.body).encode()
         self.send_response(answer.status)
         for name, value in answer.headers.items():
@@ -142,7 +141,7 @@ class _Handler(BaseHTTPRequestHandler):
         if self.command != "HEAD":
             self.wfile.write(raw)
 
-    def _route(self, path: list[str], query: dict[str, list[str]], body: bytes) -> None:
+    def _route(self, path, query, body):
         if path[0] == "lfs":
             self._store(path[1], query, body)
         if path[:2] == ["api", "validate-yaml"]:
@@ -158,11 +157,11 @@ class _Handler(BaseHTTPRequestHandler):
             self._resolve(f"{owner}/{name}", revision, "/".join(file))
         raise _AnswerError(404, "no such page")
 
-    def _needs_token(self) -> None:
+    def _needs_token(self):
         if self.headers.get("Authorization") != f"Bearer {TOKEN}":
             raise _AnswerError(401, "Invalid credentials in Authorization header")
 
-    def _repo(self, name: str) -> Repo:
+    def _repo(self, name):
         repo = self.server.repos.get(name)
         if repo is None or (
             repo.private and self.headers.get("Authorization") != f"Bearer {TOKEN}"
@@ -170,13 +169,13 @@ class _Handler(BaseHTTPRequestHandler):
             raise _AnswerError(404, "Repository not found", "RepoNotFound")
         return repo
 
-    def _files(self, repo: Repo, revision: str) -> tuple[str, dict[str, str]]:
+    def _files(self, repo, revision):
         sha = repo.head if revision == "main" else revision
         if sha not in repo.commits:
             raise _AnswerError(404, "Invalid rev id", "RevisionNotFound")
         return sha, repo.commits[sha]
 
-    def _create(self, asked: dict[str, Any]) -> None:
+    def _create(self, asked):
         self._needs_token()
         name = f"{asked['organization']}/{asked['name']}"
         if asked["organization"] != "you":
@@ -188,7 +187,7 @@ class _Handler(BaseHTTPRequestHandler):
             self.server.create(name, private=asked.get("visibility") == "private")
         raise _AnswerError(409 if known else 200, {"url": f"{self.server.url}/datasets/{name}"})
 
-    def _check_card(self, content: str) -> None:
+    def _check_card(self, content):
         front = yaml.safe_load(content.split("---")[1])
         if not isinstance(front.get("license"), str) or not all(
             isinstance(code, str) for code in front["language"]
@@ -198,7 +197,7 @@ class _Handler(BaseHTTPRequestHandler):
             )
         raise _AnswerError(200, {"errors": [], "warnings": []})
 
-    def _api(self, name: str, path: list[str], body: bytes) -> None:
+    def _api(self, name, path, body):
         repo = self._repo(name)
         what, revision = path[0] if path else "revision", path[1] if len(path) > 1 else "main"
         sha, files = self._files(repo, revision)
@@ -220,7 +219,7 @@ class _Handler(BaseHTTPRequestHandler):
             url = f"{self.server.url}/datasets/{name}/commit/{made}"
             raise _AnswerError(200, {"success": True, "commitOid": made, "commitUrl": url})
 
-    def _entry(self, path: str, oid: str) -> dict[str, Any]:
+    def _entry(self, path, oid):
         size = len(self.server.blobs[oid])
         entry = {"type": "file", "path": path, "size": size, "oid": oid}
         if not path.endswith(_LARGE):
@@ -231,13 +230,11 @@ class _Handler(BaseHTTPRequestHandler):
             "lfs": {"oid": oid, "size": size, "pointerSize": 130},
         }
 
-    def _mode(self, path: str, files: dict[str, str]) -> dict[str, Any]:
+    def _mode(self, path, files):
         mode = "lfs" if path.endswith(_LARGE) else "regular"
         return {"path": path, "uploadMode": mode, "shouldIgnore": False, "oid": files.get(path)}
 
-    def _commit(
-        self, repo: Repo, sha: str, files: dict[str, str], lines: list[dict[str, Any]]
-    ) -> str:
+    def _commit(self, repo, sha, files, lines):
         header = lines[0]["value"]
         if header.get("parentCommit") not in (None, sha):
             raise _AnswerError(412, "A commit has happened since. Please refresh and try again.")
@@ -252,7 +249,7 @@ class _Handler(BaseHTTPRequestHandler):
                 files[value["path"]] = value["oid"]
         return repo.commit(files, header["summary"])
 
-    def _batch(self, asked: dict[str, Any]) -> None:
+    def _batch(self, asked):
         self._needs_token()
         objects = []
         for each in asked["objects"]:
@@ -268,13 +265,13 @@ class _Handler(BaseHTTPRequestHandler):
             )
         raise _AnswerError(200, {"transfer": "basic", "objects": objects})
 
-    def _store(self, oid: str, query: dict[str, list[str]], body: bytes) -> None:
+    def _store(self, oid, query, body):
         if "verify" in query:
             raise _AnswerError(200 if oid in self.server.blobs else 404, {})
         assert self.server.keep(body, large=True) == oid, "other bytes than were announced"
         raise _AnswerError(200, {})
 
-    def _resolve(self, name: str, revision: str, path: str) -> None:
+    def _resolve(self, name, revision, path):
         sha, files = self._files(self._repo(name), revision)
         if path not in files:
             raise _AnswerError(404, "Entry not found", "EntryNotFound")

@@ -1,10 +1,9 @@
 """Invented labels, and a judge that is better the more its prompt shows."""
 
-import json
-from pathlib import Path
 from typing import Any
 
 from dspy.lm15 import Request, Response
+from json_lines import write as write
 from scripted import ScriptedEngine, response, user_turn
 
 PASSAGE = "The weir at Ebbing was built in 1891 by the miller Jonas Alder. It is 40 metres long."
@@ -56,12 +55,6 @@ def chunks(of_split: int) -> list[dict[str, Any]]:
         for split in ("train", "dev", "test")
         for number in range(of_split)
     ]
-
-
-def write(file: Path, rows: list[dict[str, Any]]) -> Path:
-    """Write rows as JSON lines."""
-    file.write_text("".join(json.dumps(row) + "\n" for row in rows), "utf-8")
-    return file
 
 
 class Judge(ScriptedEngine):

@@ -61,10 +61,10 @@ class ModelServer(ThreadingHTTPServer):
 class _Handler(BaseHTTPRequestHandler):
     server: ModelServer
 
-    def do_GET(self) -> None:
+    def do_GET(self):
         self._send(200, {"object": "list", "data": [{"id": MODEL}]})
 
-    def do_POST(self) -> None:
+    def do_POST(self):
         body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
         self.server.keys.append(self.headers.get("Authorization"))
         if not (len(body["messages"]) == 1 and body["messages"][0]["content"] == "Hi"):
@@ -76,7 +76,7 @@ class _Handler(BaseHTTPRequestHandler):
         status, content = answer if isinstance(answer, tuple) else (200, answer)
         self._send(status, wrote(content) if isinstance(content, str) else content)
 
-    def _send(self, status: int, body: Any) -> None:
+    def _send(self, status, body):
         answer = json.dumps(body).encode()
         self.send_response(status)
         self.send_header("Content-Type", "application/json")
@@ -84,7 +84,7 @@ class _Handler(BaseHTTPRequestHandler):
         self.end_headers()
         self.wfile.write(answer)
 
-    def log_message(self, format: str, *args: object) -> None:
+    def log_message(self, format, *args):
         pass
 
 

@@ -5,13 +5,13 @@ from contextlib import contextmanager
 
 import pytest
 
-from groundset.programs.errors import GroundsetError, InputError
+from groundset.programs.errors import InputError
 
 
 @contextmanager
 def refuses(
-    message: str, error: type[GroundsetError] = InputError
-) -> Iterator[pytest.ExceptionInfo[GroundsetError]]:
+    message: str, error: type[Exception] = InputError
+) -> Iterator[pytest.ExceptionInfo[Exception]]:
     """Expect an error with a message, which is one line."""
     with pytest.raises(error, match=message) as caught:
         yield caught

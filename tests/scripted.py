@@ -45,7 +45,7 @@ class ScriptedEngine:
         name = step_of(request)
         before = sum(name == other for other, _ in self.requests)
         self.requests.append((name, request))
-        answer: Any = self.answers.get(name, "")
+        answer = self.answers.get(name, "")
         if callable(answer):
             text = answer(user_turn(request))
         else:

@@ -4,7 +4,6 @@ import ast
 import io
 import subprocess
 import tokenize
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -35,17 +34,17 @@ def tracked() -> list[Path]:
     return [path for name in listed.stdout.splitlines() if (path := ROOT / name).is_file()]
 
 
-def lines(file: Path) -> int:
+def lines(file):
     return len(file.read_text(encoding="utf-8").splitlines())
 
 
-def docstrings(code: str) -> Iterator[tuple[int, int]]:
+def docstrings(code):
     for node in ast.walk(ast.parse(code)):
         if isinstance(node, DOCUMENTED) and ast.get_docstring(node) is not None:
             yield node.body[0].lineno, node.body[0].col_offset
 
 
-def tokens(file: Path) -> int:
+def tokens(file):
     """Count the tokens of a file without its comments, docstrings and layout."""
     code = file.read_text(encoding="utf-8")
     found = tokenize.generate_tokens(io.StringIO(code).readline)
@@ -53,7 +52,7 @@ def tokens(file: Path) -> int:
     return sum(token.type not in UNCOUNTED and token.start not in documentation for token in found)
 
 
-def test_the_house_can_be_held_in_the_head(tracked: list[Path]) -> None:
+def test_the_house_can_be_held_in_the_head(tracked):
     code = [path for path in tracked if path.suffix == ".py"]
     tests = [path for path in code if path.is_relative_to(ROOT / "tests")]
     own = [path for path in code if path not in tests]
@@ -67,6 +66,6 @@ def test_the_house_can_be_held_in_the_head(tracked: list[Path]) -> None:
     assert sum(map(lines, pages)) <= MOST_MARKDOWN
 
 
-def test_names_say_what_a_module_holds(tracked: list[Path]) -> None:
+def test_names_say_what_a_module_holds(tracked):
     named = [path for path in tracked if NO_NAMES & {path.stem, *path.relative_to(ROOT).parts[:-1]}]
     assert named == []

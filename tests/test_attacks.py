@@ -15,7 +15,7 @@ import struct
 import subprocess
 import sys
 from collections import namedtuple
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from importlib.metadata import packages_distributions
 from pathlib import Path
@@ -26,10 +26,11 @@ import numpy as np
 import pyarrow as pa
 import pytest
 from foreign_files import archive, docx, pdf
+from json_lines import read as read_lines
+from json_lines import write
 from model_server import serving
 from pyarrow import parquet
 
-from groundset.cli import main
 from groundset.corpus import read
 from groundset.programs.errors import RunError
 from groundset.programs.step import STEPS
@@ -56,17 +57,14 @@ Command = Callable[..., Ended]
 
 
 @pytest.fixture
-def command(capsys, monkeypatch, tmp_path) -> Command:
+def command(capsys, monkeypatch, tmp_path, status_of) -> Command:
     """Run a command in this process, in an empty folder."""
     (tmp_path / "here").mkdir()
     monkeypatch.chdir(tmp_path / "here")
 
-    def run(*arguments: object) -> Ended:
+    def run(*arguments):
         capsys.readouterr()
-        with pytest.raises(SystemExit) as ended:
-            main(list(map(str, arguments)))
-        printed = capsys.readouterr()
-        return Ended(int(ended.value.code or 0), printed.out, printed.err)
+        return Ended(status_of(*arguments), *capsys.readouterr())
 
     return run
 
@@ -75,7 +73,7 @@ def command(capsys, monkeypatch, tmp_path) -> Command:
 def refused(command, tmp_path) -> Callable[..., str]:
     """Run a command that must be refused in one line, and leave nothing behind; return the line."""
 
-    def run(*arguments: object) -> str:
+    def run(*arguments):
         before, used = sorted(tmp_path.rglob("*")), sum(os.times()[:4])
         peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
         ended = command(*arguments)
@@ -95,8 +93,7 @@ def refused(command, tmp_path) -> Callable[..., str]:
 @pytest.fixture
 def rows(tmp_path) -> Path:
     """One question with its passage."""
-    (tmp_path / "rows.jsonl").write_text(json.dumps(ROW) + "\n")
-    return tmp_path / "rows.jsonl"
+    return write(tmp_path / "rows.jsonl", [ROW])
 
 
 @pytest.fixture
@@ -106,7 +103,7 @@ def good(tmp_path) -> Path:
     return tmp_path / "good.md"
 
 
-def judging(rows: Path, critic: object, *options: object) -> Iterable[object]:
+def judging(rows, critic, *options):
     """Return the arguments with which a model judges rows."""
     return "judge", "questions", rows, "--critic-lm", critic, "--out", "out.jsonl", *options
 
@@ -121,7 +118,7 @@ def elsewhere() -> Iterator[socket.socket]:
         )
 
 
-def lying(data: bytes, name: bytes, size: int) -> bytes:
+def lying(data, name, size):
     """Change the size that an archive declares of a file, in its header and in the directory."""
     changed = bytearray(data)
     for magic, offset, length in ((b"PK\3\4", 22, 30), (b"PK\1\2", 24, 46)):
@@ -132,7 +129,7 @@ def lying(data: bytes, name: bytes, size: int) -> bytes:
     return bytes(changed)
 
 
-def drawn_twice(deep: int) -> bytes:
+def drawn_twice(deep):
     """Return a PDF of forms, each of which draws the next one twice, on a page below itself."""
     form = (
         b"<</Type/XObject/Subtype/Form/BBox[0 0 9 9]/Resources<</XObject<</X %d 0 R>>>>/Length"
@@ -187,7 +184,7 @@ def test_documents_that_never_end_are_skipped(command, tmp_path, monkeypatch):
     assert f"skipped files: {len(DOCUMENTS)})" in ended.out
     for name, (_, reason) in DOCUMENTS.items():
         assert re.search(f"skipped {name}: {reason}", ended.err)
-    made = map(json.loads, Path("chunks.jsonl").read_text().splitlines())
+    made = read_lines(Path("chunks.jsonl"))
     assert {row["path"] for row in made} == {"good.md"}
     outside = [*tmp_path.parent.glob("up.txt"), *tmp_path.rglob("up.txt")]
     assert not outside, "an archive wrote out of its folder"
@@ -262,7 +259,7 @@ def test_the_server_of_a_compiled_state_is_not_contacted(command, state, elsewhe
 class Touches:
     """Makes a file when it is unpickled."""
 
-    def __init__(self, path: Path):
+    def __init__(self, path):
         self.path = path
 
     def __reduce__(self):
@@ -293,9 +290,9 @@ STEERING = re.compile(
 HOSTILE = "mill\x1b[2J\x1b]0;owned\x07\u202efdp.exe\u2066\u200f\x9b31m\r[bold red]x[/bold red]\x00"
 
 
-def saved(out: Path, text: str) -> Path:
+def saved(out, text):
     """Write a run whose every text is ``text``, with something behind that tells them apart."""
-    about: dict[str, Any] = {"doc_id": f"{text} d", "path": f"{text}.md", "title": text}
+    about = {"doc_id": f"{text} d", "path": f"{text}.md", "title": text}
     document = Document(**about, text=f"{text} built in 1820.")
     about |= {"headings": (text,), "start": 0, "end": len(document.text), "text": document.text}
     chunk = Chunk(chunk_id=f"{text} c", **about, metadata=(facts := {text: text}))
@@ -345,7 +342,7 @@ def test_run_folders_that_lead_elsewhere_or_are_noise_are_refused(refused, tmp_p
     assert real.read_bytes() == before
 
 
-def test_vectors_are_not_unpickled(tmp_path: Path) -> None:
+def test_vectors_are_not_unpickled(tmp_path):
     run = saved(tmp_path / "run", "mill")
     (run / "vectors.npy").unlink()
     np.save(
@@ -358,10 +355,10 @@ def test_vectors_are_not_unpickled(tmp_path: Path) -> None:
     assert not (tmp_path / "unpickled").exists()
 
 
-def without_end(head: bytes) -> Callable[[Any, list[int]], None]:
+def without_end(head):
     """Return a fault of a server that sends until nobody reads any more, and counts the bytes."""
 
-    def send(handler, sent: list[int]):
+    def send(handler, sent):
         handler.wfile.write(b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n%s\r\n" % head)
         with suppress(OSError):
             while sent[0] < 100 << 20:

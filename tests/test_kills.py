@@ -15,10 +15,9 @@ import time
 from collections import Counter
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any
 
 import pytest
-from model_server import ModelServer, serving
+from model_server import serving
 from scripted import step_of
 
 from groundset.run.run import open_run
@@ -32,10 +31,10 @@ SIZE = 14
 ROOT = Path(__file__).parents[1]
 
 
-def answer(body: dict[str, Any]) -> str:
+def answer(body):
     """Answer as the script says, slowly enough that a process can be killed meanwhile."""
     first, last = (body["messages"][place]["content"] for place in (0, -1))
-    found: Any = ANSWERS.get(step_of(SimpleNamespace(system=first)), "Hello")
+    found = ANSWERS.get(step_of(SimpleNamespace(system=first)), "Hello")
     time.sleep(0.03)
     return found if isinstance(found, str) else found(last)
 
@@ -45,7 +44,7 @@ class Runs:
     user's own.
     """
 
-    def __init__(self, server: ModelServer, folder: Path, *, given: bool):
+    def __init__(self, server, folder, *, given):
         self.server, self.folder = server, folder
         chunks, questions = write_chunks(folder / "mills.jsonl"), folder / "questions.txt"
         questions.write_text(
@@ -54,7 +53,7 @@ class Runs:
         about = f"--questions {questions}" if given else f"--chunk-critic lm --size {SIZE}"
         self.options = f"--chunks {chunks} --lm {server.spec} --workers 1 --no-track {about}"
 
-    def start(self, out: Path) -> "subprocess.Popen[str]":
+    def start(self, out):
         """Begin a run, or go on with it; the command is always the same."""
         command = f"-m groundset generate {self.options} --out {out}"
         return subprocess.Popen(
@@ -65,18 +64,18 @@ class Runs:
             text=True,
         )
 
-    def asked(self) -> list[str]:
+    def asked(self):
         """Return the requests that came, in order."""
         return [json.dumps(body, sort_keys=True) for body in self.server.bodies]
 
-    def finish(self, out: Path) -> dict[str, bytes]:
+    def finish(self, out):
         """Make a run, or go on with it, to its end; return its files."""
         process = self.start(out)
         said = process.communicate()[0]
         assert process.returncode == 0, said
         return {name: (out / name).read_bytes() for name in ("samples.jsonl", "rejects.jsonl")}
 
-    def kill(self, process: "subprocess.Popen[str]", rng: random.Random, seconds: float) -> bool:
+    def kill(self, process, rng, seconds):
         """Kill a process while it starts or works; return False if it ended before."""
         if rng.random() < 0.3:
             time.sleep(rng.random() * seconds)
@@ -91,7 +90,7 @@ class Runs:
         return process.returncode == -signal.SIGKILL
 
 
-def samples(out: Path) -> set[str]:
+def samples(out):
     return (
         {sample.model_dump_json() for sample in open_run(out).samples}
         if (out / DATABASE).exists()
@@ -107,15 +106,15 @@ def test_killed_runs_go_on_where_they_were(tmp_path, given):
         check_kills(Runs(server, tmp_path, given=given))
 
 
-def check_kills(runs: Runs):
+def check_kills(runs):
     kills, began = int(os.environ.get("KILLS", "20")), time.monotonic()
     files = runs.finish(runs.folder / "whole")
     seconds, requests = time.monotonic() - began, Counter(runs.asked())
     rng, killed, finished, received, repeated = random.Random(28), 0, 0, 0, 0
     while killed < kills:
         out = runs.folder / f"run{finished}"
-        in_flight: Counter[str] = Counter()
-        kept: set[str] = set()
+        in_flight = Counter()
+        kept = set()
         runs.server.bodies.clear()
         while killed < kills:
             before = len(runs.server.bodies)

@@ -1,14 +1,14 @@
 """A run that can be searched."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
-from searched_run import chunks_of
+from searched_run import CHUNKS
 
-from groundset.programs.types import Chunk, Document, Sample
+from groundset.programs.types import Document
 from groundset.retrieval import embed
 from groundset.run.run import save_run
 from groundset.run.store import Review
@@ -22,14 +22,9 @@ def make_run(
     encoder = word_encoder()
     monkeypatch.setattr(embed, "open_embedder", lambda name: encoder)
 
-    def make(
-        samples: list[Sample],
-        chunks: list[Chunk] | None = None,
-        refused: Sequence[str] = (),
-        **configuration: Any,
-    ) -> Path:
-        chunks = chunks or chunks_of(16)
-        documents = [
+    def make(samples, chunks=None, refused=(), *, name="run", documents=(), **configuration):
+        chunks = chunks or CHUNKS
+        documents = documents or [
             Document(doc_id=f"d{n}", path=f"d{n}.md", title="T", text="x" * 20) for n in range(6)
         ]
         record = {
@@ -37,7 +32,7 @@ def make_run(
             "configuration": configuration,
         }
         vectors = np.asarray(encoder.encode([chunk.text for chunk in chunks]))
-        out = tmp_path / "run"
+        out = tmp_path / name
         save_run(
             out,
             samples=samples,
@@ -45,7 +40,7 @@ def make_run(
             chunks=chunks,
             vectors=vectors,
             record=record,
-            reviews=[Review(sample_id=name, reviewer="ann", verdict="refused") for name in refused],
+            reviews=[Review(sample_id=each, reviewer="ann", verdict="refused") for each in refused],
         )
         return out
 

@@ -1,19 +1,16 @@
 """`groundset roundtrip --against`: does a set rank retrievers as the user's own questions do?"""
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
-from evaluation_sets import chunk, cut, document, run_of, sample
+from evaluation_sets import chunk, cut, document, sample
+from json_lines import write
+from refusal import refuses
+from searched_run import compared
 
-from groundset.evaluation import RoundtripOptions, compare
-from groundset.programs.errors import InputError
-from groundset.programs.types import Chunk
-from groundset.retrieval import embed
 from groundset.retrieval.gold import GoldSpan, gold_spans, holders
-from groundset.run.run import save_run
 
 DOCUMENTS = [document(f"d{number}", 3) for number in range(8)]
 CHUNKS = [part for each in DOCUMENTS for part in cut(each)]
@@ -21,45 +18,34 @@ pytestmark = pytest.mark.usefixtures("parquet_in_this_process")
 
 
 @pytest.fixture
-def save(tmp_path: Path, word_encoder: Any, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Path]:
+def save(make_run) -> Callable[..., Path]:
     """Save a run with a question about each chunk, in words that no chunk has."""
-    encoder = word_encoder()
-    monkeypatch.setattr(embed, "open_embedder", lambda name: encoder)
 
-    def make(name: str, chunks: Sequence[Chunk] = CHUNKS, documents: Any = DOCUMENTS) -> Path:
+    def make(name, chunks=CHUNKS, documents=DOCUMENTS):
         asked = [
             sample(f"{name}-{each.chunk_id}", each, question=f"Why {name} {number}?")
             for number, each in enumerate(chunks)
         ]
-        everything = run_of(asked, documents).chunks.values()
-        save_run(
-            tmp_path / name,
-            samples=asked,
-            documents=documents,
-            chunks=everything,
-            vectors=encoder.encode([each.text for each in everything]),
-            record={"models": {"embedder": {"name": "words", "sha256": encoder.sha256}}},
-        )
-        return tmp_path / name
+        whole = [part for each in documents for part in cut(each)]
+        return make_run(asked, whole, name=name, documents=documents)
 
     return make
 
 
-def ranking(file: Path, of_set: bool, of_own: bool, own_id: str) -> list[object]:
+def ranking(file, of_set, of_own, own_id):
     """Write a ranking that finds all questions of a side first, or none."""
     rows = [
         {"id": name.format(number, each.chunk_id), "chunk_ids": [each.chunk_id] * found}
         for number, each in enumerate(CHUNKS)
         for name, found in (("set-{1}", of_set), (own_id, of_own))
     ]
-    file.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
-    return ["--ranking", file]
+    return ["--ranking", write(file, rows)]
 
 
 def test_a_set_that_ranks_as_users_do(save, tmp_path, status_of, capsys):
     own = tmp_path / "own.csv"
     rows = [f"Where {number}?,{each.chunk_id}\n" for number, each in enumerate(CHUNKS)]
-    own.write_text("question,chunk_id\n" + "".join(rows), encoding="utf-8")
+    own.write_text("question,chunk_id\n" + "".join(rows), "utf-8")
     good = ranking(tmp_path / "good.jsonl", True, True, "Where {0}?")
     bad = ranking(tmp_path / "bad.jsonl", False, False, "Where {0}?")
     assert status_of("roundtrip", save("set"), "--against", own, *good, *bad, "--json") == 0
@@ -95,11 +81,11 @@ def test_too_few_own_questions(save, status_of, capsys):
     run = save("set")
     assert status_of("roundtrip", run, "--against", save("own", CHUNKS[:5])) == 0
     assert "5 own questions are too few to tell; take 20 or more." in capsys.readouterr().out
-    with pytest.raises(InputError, match="few: only 3 questions with known chunks; take 20"):
-        compare(RoundtripOptions(run=run, against=save("few", CHUNKS[:3])))
+    with refuses("few: only 3 questions with known chunks; take 20"):
+        compared(run=run, against=save("few", CHUNKS[:3]))
     others = [document("e", 3)]
-    with pytest.raises(InputError, match=r"others: e.md differs in RUN"):
-        compare(RoundtripOptions(run=run, against=save("others", cut(others[0]), others)))
+    with refuses(r"others: e.md differs in RUN"):
+        compared(run=run, against=save("others", cut(others[0]), others))
 
 
 @pytest.mark.parametrize(
@@ -111,10 +97,9 @@ def test_too_few_own_questions(save, status_of, capsys):
     ],
 )
 def test_wrong_own_questions(save, tmp_path, text, message):
-    file = tmp_path / "own.jsonl"
-    file.write_text(text, encoding="utf-8")
-    with pytest.raises(InputError, match=message):
-        compare(RoundtripOptions(run=save("set"), against=file))
+    file = write(tmp_path / "own.jsonl", [text])
+    with refuses(message):
+        compared(run=save("set"), against=file)
 
 
 def test_gold_is_found_in_chunks_of_another_size():

@@ -2,7 +2,6 @@
 
 import json
 import shutil
-from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import pytest
@@ -12,9 +11,8 @@ import groundset
 from groundset.corpus.corpus import read_corpus
 from groundset.corpus.options import CorpusOptions
 from groundset.programs.text import plain
-from groundset.programs.types import Chunk
 from groundset.retrieval import embed
-from groundset.run.run import Run, save_run
+from groundset.run.run import save_run
 from groundset.run.store import Review
 
 SAMPLES = Path(__file__).parents[2] / "data" / "samples"
@@ -47,9 +45,7 @@ def embedder(word_encoder, monkeypatch):
     monkeypatch.setattr(embed, "open_embedder", lambda spec: word_encoder())
 
 
-def make_run(
-    out: Path, docs: Path, wanted: Callable[[Chunk], Sequence[tuple[str, str, str]]], **options
-) -> Run:
+def make_run(out, docs, wanted, **options):
     """Write a run on documents; ``wanted`` are questions, answers and evidence about each chunk."""
     corpus = read_corpus(CorpusOptions(documents=(docs,), **options), notify=print)
     samples = [
@@ -69,7 +65,7 @@ def make_run(
     return save_run(out, samples=samples, reviews=reviews, record=record, **corpora)
 
 
-def middle_line(chunk: Chunk) -> Sequence[tuple[str, str, str]]:
+def middle_line(chunk):
     """Ask about the middle of a chunk, in which no sentence must be whole."""
     words = plain(chunk.text).split()
     return [("What?", " ".join(words[-3:]), " ".join(words[len(words) // 4 : -len(words) // 4]))]
@@ -94,7 +90,7 @@ def test_other_chunks_and_back(tmp_path):
     assert max(len(each.retrieval_gt) for each in there) > 1
 
 
-def ask(chunk: Chunk) -> Sequence[tuple[str, str, str]]:
+def ask(chunk):
     asked = (
         ("When does the ferry leave?", "at nine", FERRY),
         ("Who cast the clock?", "Brenn", CLOCK),

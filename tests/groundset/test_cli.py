@@ -1,6 +1,5 @@
 """The command line: exit statuses, messages, help, start-up time and privacy."""
 
-import io
 import json
 import os
 import re
@@ -59,7 +58,7 @@ done = []
 fails = []
 
 
-def cook(options: CookOptions) -> int | None:
+def cook(options: CookOptions):
     if fails:
         raise fails.pop()
     done.append(options)
@@ -67,7 +66,7 @@ def cook(options: CookOptions) -> int | None:
 
 
 @pytest.fixture
-def run(capsys, monkeypatch) -> Callable[..., Ran]:
+def run(capsys, monkeypatch, status_of) -> Callable[..., Ran]:
     """Run the command line in this process, with a command `cook` and a group with `food serve`."""
     done.clear()
     monkeypatch.setitem(sys.modules, "kitchen", sys.modules[__name__])
@@ -75,11 +74,8 @@ def run(capsys, monkeypatch) -> Callable[..., Ran]:
     for name in ("COLUMNS", "GROUNDSET_DEBUG"):
         monkeypatch.delenv(name, raising=False)
 
-    def run(*arguments: object) -> Ran:
-        with pytest.raises(SystemExit) as left:
-            cli.main([str(argument) for argument in arguments])
-        captured = capsys.readouterr()
-        return Ran(left.value.code, captured.out, captured.err)
+    def run(*arguments):
+        return Ran(status_of(*arguments), *capsys.readouterr())
 
     return run
 
@@ -140,7 +136,7 @@ def test_empty_arguments_are_refused(run, arguments):
     assert done == []
 
 
-def wrapped(error: Exception) -> Exception:
+def wrapped(error):
     other = RuntimeError("litellm.Exception: wrapped")
     other.__cause__ = error
     return other
@@ -239,7 +235,7 @@ def test_completion(run, monkeypatch, shell):
         assert wanted in run().out
 
 
-def start(script: str, *arguments: str, **options) -> "subprocess.CompletedProcess[str]":
+def start(script, *arguments, **options):
     """Run Python with the packages on the path."""
     environment = {**os.environ, "PYTHONPATH": str(ROOT), **options.pop("env", {})}
     command = [sys.executable, "-c", script, *arguments]
@@ -313,8 +309,6 @@ def test_broken_pipe():
         text=True,
         cwd=ROOT,
     ) as process:
-        assert isinstance(process.stdout, io.TextIOBase)
-        assert isinstance(process.stderr, io.TextIOBase)
         process.stdout.readline()
         process.stdout.close()
         assert process.stderr.read() == ""

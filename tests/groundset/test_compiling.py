@@ -4,25 +4,25 @@ import json
 import sqlite3
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import dspy
 import mlflow
 import pytest
-from labelled import ASKED, KEPT, REFUSED, chunks, questions, write
+from json_lines import write
+from labelled import ASKED, KEPT, REFUSED, chunks, questions
 from model_server import ModelServer, serving, wrote
 from refusal import refuses
 
 import groundset
 from groundset import compiling, labelling
-from groundset.compiling import CompileOptions, Report
+from groundset.compiling import CompileOptions
 from groundset.programs.onechunk import OneChunk
 from groundset.programs.step import step
 from groundset.retrieval import embed
 from groundset.run.compiled import load_compiled, read_states
 
 
-def judging(body: dict[str, Any]) -> str:
+def judging(body):
     """Judge as well as the prompt has demos: with four, vague questions are refused."""
     messages = body["messages"]
     if "Evidence:" in messages[0]["content"]:
@@ -37,7 +37,7 @@ def server() -> Iterator[ModelServer]:
         yield served
 
 
-def logged(folder: str):
+def logged(folder):
     """Return the run of MLflow of a compiled judge, after a look at what belongs to it."""
     client = mlflow.MlflowClient(f"sqlite:///{Path(folder).absolute()}/mlflow.db")
     experiment = client.get_experiment_by_name("groundset-judge")
@@ -66,7 +66,7 @@ def labels(tmp_path, monkeypatch) -> Path:
     return file
 
 
-def compiled(server: ModelServer, name: str = "judge", **options) -> Report:
+def compiled(server, name="judge", **options):
     given = {"track": False, "quiet": True, "out": Path("out"), **options}
     (report,) = compiling.compile(CompileOptions(steps=(name,), lm=server.spec, **given))
     return report

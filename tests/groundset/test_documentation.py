@@ -8,11 +8,9 @@ import io
 import os
 import re
 import shlex
-from collections.abc import Iterator
 from contextlib import redirect_stdout, suppress
 from pathlib import Path
 from pkgutil import resolve_name
-from typing import Any
 
 import pytest
 import typer
@@ -47,7 +45,7 @@ run, Python also takes the run.
 """
 
 
-def page() -> str:
+def page():
     """Return docs/cli.md."""
     statuses = str(cli.__doc__).partition("\n\n")[2].strip()
     quotes = [(name, help_text(name)) for name in ("", *cli.COMMANDS)]
@@ -57,7 +55,7 @@ def page() -> str:
     return _GENERAL.format(statuses=statuses) + "".join(sections)
 
 
-def help_text(command: str) -> str:
+def help_text(command):
     """Return the help of a command at a width of 100 columns."""
     out, before = io.StringIO(), os.environ.get("COLUMNS")
     os.environ["COLUMNS"] = "100"
@@ -76,7 +74,7 @@ def test_page_of_commands_is_up_to_date():
     )
 
 
-def calls_in(text: str) -> Iterator[list[str]]:
+def calls_in(text):
     """Yield the arguments of each call of `groundset` in ``sh`` and ``console`` blocks."""
     for kind, block in FENCE.findall(text):
         for line in block.replace("\\\n", " ").split("\n"):
@@ -84,7 +82,7 @@ def calls_in(text: str) -> Iterator[list[str]]:
                 continue
             lexer = shlex.shlex(line.removeprefix("$ "), posix=True, punctuation_chars=True)
             lexer.whitespace_split = True
-            calls: list[list[str]] = [[]]
+            calls = [[]]
             for word in lexer:
                 if set(word) <= set("();<>|&"):
                     calls.append([])
@@ -93,10 +91,10 @@ def calls_in(text: str) -> Iterator[list[str]]:
             yield from (words[1:] for words in calls if words[:1] == ["groundset"])
 
 
-def parse(words: list[str]):
+def parse(words):
     """Parse arguments with the real parsers, which raise on unknown ones."""
-    command: Any = cli.build_app()
-    name: str | None = "groundset"
+    command = cli.build_app()
+    name = "groundset"
     parent = None
     while hasattr(command, "commands"):
         parent = command.make_context(name, words, parent=parent)
@@ -141,7 +139,7 @@ def test_links_lead_to_files_and_llms_txt_names_every_page():
         assert {*ROOT.glob("docs/*.md")} <= links[ROOT / index], index
 
 
-def flags() -> Iterator[str]:
+def flags():
     from groundset.options import option_name
 
     for target, _ in cli.COMMANDS.values():

@@ -7,24 +7,23 @@ import threading
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from typing import Any
 
 import pytest
-from searched_run import WORDS, about_words, chunks_of, sample
+from evaluation_sets import chunk, sample
+from json_lines import read, write
+from refusal import refuses
+from searched_run import CHUNKS, WORDS, about_words, compared, ranked, round_trip
 
-from groundset import cli
-from groundset.evaluation import RoundtripOptions, compare, roundtrip
 from groundset.programs.errors import InputError
-from groundset.programs.types import Chunk
 from groundset.retrieval import embed
 from groundset.searching import MEASURES
 
 
-def measures(*ranks: int | None) -> dict[str, float]:
+def measures(*ranks):
     return {name: pytest.approx(measure(ranks), abs=1e-4) for name, measure in MEASURES.items()}
 
 
-def test_measures_of_groups() -> None:
+def test_measures_of_groups():
     assert measures(1) == dict.fromkeys(MEASURES, 1.0)
     assert measures(None) == dict.fromkeys(MEASURES, 0.0)
     assert measures(2, 7) == {
@@ -38,19 +37,11 @@ def test_measures_of_groups() -> None:
     assert measures(1, 1)["nDCG@10"] == 1, "one chunk may serve two groups"
 
 
-def test_rankings_of_other_systems_are_compared(make_run: Any, tmp_path: Path) -> None:
-    run, best, worst = make_run(about_words()), tmp_path / "best.jsonl", tmp_path / "worst.trec"
-    best.write_text(
-        "".join(
-            json.dumps({"id": f"q{n}", "chunk_ids": [f"d{n // 3}-{n % 3}"]}) + "\n"
-            for n in range(16)
-        )
-    )
+def test_rankings_of_other_systems_are_compared(make_run, tmp_path):
+    best, worst = ranked(tmp_path / "best.jsonl", lambda n: 1), tmp_path / "worst.trec"
     worst.write_text("".join(f"q{n} Q0 d{5 - n // 15}-0 1 1 t\n" for n in range(16)))
-    options = RoundtripOptions.parse(
-        {"run": run, "retriever": "bm25,hybrid,bm25", "ranking": (best, worst)}
-    )
-    found = compare(options)
+    run, rankings = make_run(about_words()), (best, worst)
+    found = compared(run=run, retriever="bm25,hybrid,bm25", ranking=rankings)
     assert [result.retriever for result in found.results] == [
         "dense",
         "bm25",
@@ -69,34 +60,32 @@ def test_rankings_of_other_systems_are_compared(make_run: Any, tmp_path: Path) -
     assert lines[-1] == "No other significant differences with n=16."
 
 
-def test_any_chunk_of_a_group_serves_and_every_group_counts(make_run: Any) -> None:
-    chunks = chunks_of(16)
+def test_any_chunk_of_a_group_serves_and_every_group_counts(make_run):
+    either, both = (("d3-0", "d0-0"),), (("d0-1",), ("d0-2",))
     asked = [
-        sample(0, "amber", ("d3-0", "d0-0"), chunk=chunks[0]),
-        sample(1, "birch cedar", ("d0-1",), ("d0-2",), chunk=chunks[1]),
-        sample(2, "delta", chunk=chunks[3]),
+        sample("q0", CHUNKS[0], question="amber", retrieval_gt=either),
+        sample("q1", CHUNKS[1], question="birch cedar", retrieval_gt=both),
+        sample("q2", CHUNKS[3], question="delta", retrieval_gt=()),
     ]
-    found = compare(RoundtripOptions.parse({"run": make_run(asked)}))
+    found = compared(run=make_run(asked))
     assert found.results[0].ranks[0][0] == 1
     assert sorted(rank or 99 for rank in found.results[0].ranks[1]) == [1, 2]
     assert [row["rank"] for row in found.rows()] == [1, 2]
     assert "Questions that no chunk answers are left out: 1." in found.notes
 
 
-def test_two_retrievers_on_one_question(make_run: Any) -> None:
-    found = compare(
-        RoundtripOptions.parse({"run": make_run(about_words()[:1]), "retriever": "bm25"})
-    )
+def test_two_retrievers_on_one_question(make_run):
+    found = compared(run=make_run(about_words()[:1]), retriever="bm25")
     assert found.conclusions()[0].startswith(
         "One question cannot tell retrievers apart, so none are compared"
     )
     assert {each.p for each in found.differences} == {1.0}
 
 
-def test_command(make_run: Any, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_command(make_run, tmp_path, capsys):
     run = make_run(about_words(), max_rank=5)
     out = tmp_path / "rows.jsonl"
-    roundtrip(RoundtripOptions.parse({"run": run, "retriever": "dense, bm25", "out": out}))
+    round_trip(run=run, retriever="dense, bm25", out=out)
     lines = capsys.readouterr().out.splitlines()
     assert lines[0].split() == ["retriever", "recall@1", "recall@5", "recall@10", "MRR", "nDCG@10"]
     assert lines[1].startswith("dense      1.00 (")
@@ -107,16 +96,14 @@ def test_command(make_run: Any, tmp_path: Path, capsys: pytest.CaptureFixture[st
     )
     assert lines[-2] == "16 questions about 6 documents; ranks beyond 50 count as not found."
     assert lines[-1].startswith("dense has an advantage: ")
-    rows = [json.loads(line) for line in out.read_text(encoding="utf-8").splitlines()]
+    rows = read(out)
     assert [(row["retriever"], row["rank"]) for row in (rows[0], rows[16])] == [
         ("dense", 1),
         ("bm25", 1),
     ]
     assert rows[0]["retrieved_content"] == "amber stone path"
 
-    roundtrip(
-        RoundtripOptions.parse({"run": run, "retriever": "bm25", "as_json": True, "quiet": True})
-    )
+    round_trip(run=run, retriever="bm25", as_json=True, quiet=True)
     printed = capsys.readouterr()
     record = json.loads(printed.out)
     assert printed.err == ""
@@ -132,40 +119,34 @@ def test_command(make_run: Any, tmp_path: Path, capsys: pytest.CaptureFixture[st
         ({"retriever": "magic"}, "--retriever magic: choose from dense, bm25, hybrid, or name"),
         ({"retriever": "no_such:search"}, "no_such:search: ModuleNotFoundError: No module named"),
         ({"retriever": "json:search"}, "json:search: AttributeError: "),
-        (
-            {"retriever": "builtins:len"},
-            "builtins:len: must return a list of chunk ids or of",
-        ),
+        ({"retriever": "builtins:len"}, "builtins:len: must return a list of chunk ids or of"),
         ({"retriever": "builtins:list"}, "builtins:list: nothing that it found is the id or"),
         ({"retriever": "http://127.0.0.1:9/x"}, "--retriever http://127.0.0.1:9/x: ConnectError"),
         ({"out": Path("/")}, r"cannot write /: it is a folder"),
         ({"ranking": (Path("none.trec"),)}, "none.trec: No such file"),
     ],
 )
-def test_wrong_options(make_run: Any, options: dict[str, Any], message: str) -> None:
-    with pytest.raises(InputError, match=message):
-        compare(RoundtripOptions.parse({"run": make_run(about_words()), **options}))
+def test_wrong_options(make_run, options, message):
+    with refuses(message):
+        compared(run=make_run(about_words()), **options)
 
 
-def test_runs_that_cannot_be_searched(
-    make_run: Any, word_encoder: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    run = make_run([sample(0, "nothing", chunk=chunks_of(1)[0])])
-    with pytest.raises(InputError, match="no question that a chunk answers"):
-        compare(RoundtripOptions.parse({"run": run}))
+def test_runs_that_cannot_be_searched(make_run, word_encoder, monkeypatch):
+    run = make_run([sample("q0", CHUNKS[0], retrieval_gt=())])
+    with refuses("no question that a chunk answers"):
+        compared(run=run)
     shutil.rmtree(run)
     run = make_run(about_words())
     monkeypatch.setattr(embed, "open_embedder", lambda name: word_encoder("1" * 64))
-    with pytest.raises(InputError, match="words: its weights differ"):
-        compare(RoundtripOptions.parse({"run": run}))
-
-
-def long_chunk(name: str, text: str, start: int, end: int, doc_id: str = "d0") -> Chunk:
-    place = {"doc_id": doc_id, "path": f"{doc_id}.md", "title": "T", "start": start, "end": end}
-    return Chunk(chunk_id=name, text=text[start:end], **place)
+    with refuses("words: its weights differ"):
+        compared(run=run)
 
 
 LINES = "The north gate opens at seven. Visitors pay four crowns. Dogs stay outside the walls."
+
+
+def part(name, start, end, doc_id="d0"):
+    return chunk(name, LINES[start:end], doc_id=doc_id, start=start, end=end)
 
 
 @pytest.mark.parametrize(
@@ -173,29 +154,29 @@ LINES = "The north gate opens at seven. Visitors pay four crowns. Dogs stay outs
     [
         # A document that stands in the corpus twice.
         (
-            [long_chunk("a", LINES, 0, 85), long_chunk("b", LINES, 0, 85, "d1")],
+            [part("a", 0, 85), part("b", 0, 85, "d1")],
             (("a",),),
             ["b", "a"],
             1.0,
         ),
-        ([long_chunk("a", LINES, 0, 85), long_chunk("b", LINES, 0, 30)], (("a",),), ["b"], 0.0),
+        ([part("a", 0, 85), part("b", 0, 30)], (("a",),), ["b"], 0.0),
         # Both overlapping chunks hold the evidence, the second sentence; the last one does not.
         (
-            [long_chunk("a", LINES, 0, 56), long_chunk("b", LINES, 31, 85)],
+            [part("a", 0, 56), part("b", 31, 85)],
             (("a",),),
             ["b", "a"],
             1.0,
         ),
-        ([long_chunk("a", LINES, 0, 56), long_chunk("b", LINES, 45, 85)], (("a",),), ["b"], 0.0),
+        ([part("a", 0, 56), part("b", 45, 85)], (("a",),), ["b"], 0.0),
         # Copies in two groups are needed once.
         (
-            [long_chunk("a", LINES, 0, 85), long_chunk("b", LINES, 0, 85, "d1")],
+            [part("a", 0, 85), part("b", 0, 85, "d1")],
             (("a",), ("b",)),
             ["a", "b"],
             1.0,
         ),
         (
-            [long_chunk("a", LINES, 0, 30), long_chunk("b", LINES, 31, 85)],
+            [part("a", 0, 30), part("b", 31, 85)],
             (("a",), ("b",)),
             ["a"],
             0.5,
@@ -204,19 +185,12 @@ LINES = "The north gate opens at seven. Visitors pay four crowns. Dogs stay outs
     ids=["copy", "part", "overlap", "overlap without", "groups of copies", "two groups"],
 )
 def test_copies_and_overlaps_neither_lift_nor_halve_recall(
-    make_run: Any,
-    tmp_path: Path,
-    chunks: list[Chunk],
-    groups: tuple[tuple[str, ...], ...],
-    ranking: list[str],
-    expected: float,
-) -> None:
-    asked = sample(0, "What do visitors pay?", *groups, chunk=chunks[0])
-    asked = asked.model_copy(update={"metadata": {"evidence": ["Visitors pay four crowns."]}})
-    file = tmp_path / "own.jsonl"
-    file.write_text(json.dumps({"id": "q0", "chunk_ids": ranking}))
-    options = {"run": make_run([asked], chunks), "ranking": (file,)}
-    found = compare(RoundtripOptions.parse(options)).results[-1]
+    make_run, tmp_path, chunks, groups, ranking, expected
+):
+    evidence = {"evidence": ["Visitors pay four crowns."]}
+    asked = sample("q0", chunks[0], retrieval_gt=groups, metadata=evidence)
+    file = write(tmp_path / "own.jsonl", [{"id": "q0", "chunk_ids": ranking}])
+    found = compared(run=make_run([asked], chunks), ranking=(file,)).results[-1]
     for measure in ("recall@1", "recall@5", "recall@10"):
         assert found.values[measure] == expected
 
@@ -226,7 +200,7 @@ def server() -> Iterator[ThreadingHTTPServer]:
     """Serve the chunk that has the last word of a question, as texts or by its id."""
 
     class Search(BaseHTTPRequestHandler):
-        def do_POST(self) -> None:
+        def do_POST(self):
             asked = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
             place = WORDS.index(asked["question"].split()[-1])
             text = f"<b>Path</b> and {WORDS[place]}  stone path"
@@ -240,7 +214,7 @@ def server() -> Iterator[ThreadingHTTPServer]:
             self.end_headers()
             self.wfile.write(json.dumps(by_path.get(self.path)).encode())
 
-        def log_message(self, *arguments: object) -> None:
+        def log_message(self, *arguments):
             """Say nothing."""
 
     with ThreadingHTTPServer(("127.0.0.1", 0), Search) as found:
@@ -249,13 +223,7 @@ def server() -> Iterator[ThreadingHTTPServer]:
         found.shutdown()
 
 
-def test_own_systems_take_part(
-    make_run: Any,
-    tmp_path: Path,
-    server: ThreadingHTTPServer,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
-) -> None:
+def test_own_systems_take_part(make_run, tmp_path, server, monkeypatch, capsys, status_of):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(sys, "path", sys.path[:])
     Path("own_search.py").write_text(
@@ -264,23 +232,20 @@ def test_own_systems_take_part(
     run, address = make_run(about_words()), f"http://127.0.0.1:{server.server_port}"
     names = f"own_search:find, {address}/texts, {address}/ids"
     rows = tmp_path / "rows.jsonl"
-    with pytest.raises(SystemExit) as ended:
-        cli.main(["roundtrip", str(run), "--retriever", names, "--json", "--out", str(rows)])
-    assert ended.value.code == 0
+    assert status_of("roundtrip", run, "--retriever", names, "--json", "--out", rows) == 0
     found = {each["retriever"]: each for each in json.loads(capsys.readouterr().out)["retrievers"]}
     assert found["own_search:find"]["MRR"][0] == pytest.approx(1.5 / 16)
     assert found[f"{address}/texts"]["MRR"][0] == 0.5
     assert found[f"{address}/texts"]["recall@10"][0] == 1
     assert found[f"{address}/ids"]["recall@1"][0] == 1
-    first = [json.loads(line) for line in rows.read_text().splitlines()][32]
+    first = read(rows)[32]
     assert (first["retrieved_id"], first["retrieved_content"]) == ("", "Something else.")
 
-    gated = {"run": run, "retriever": "own_search:find", "baseline": rows}
-    assert roundtrip(RoundtripOptions.parse(gated)) == 4
+    assert round_trip(run=run, retriever="own_search:find", baseline=rows) == 4
     for path, message in [
         ("stale", "nothing that it found is the id or the text of a chunk"),
         ("mixed", "no chunk gone in the run"),
         ("down", "503"),
     ]:
         with pytest.raises(InputError, match=f"--retriever {address}/{path}: .*{message}"):
-            compare(RoundtripOptions.parse({"run": run, "retriever": f"{address}/{path}"}))
+            compared(run=run, retriever=f"{address}/{path}")

@@ -12,7 +12,6 @@ import socket
 import subprocess
 import sys
 import threading
-from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -33,11 +32,11 @@ from groundset.files import (
 from groundset.programs.errors import InputError
 
 
-def names(folder: Path) -> list[str]:
+def names(folder):
     return sorted(path.name for path in folder.iterdir())
 
 
-def contents(folder: Path) -> dict[str, str]:
+def contents(folder):
     return {
         path.relative_to(folder).as_posix(): path.read_text()
         for path in folder.rglob("*")
@@ -45,13 +44,13 @@ def contents(folder: Path) -> dict[str, str]:
     }
 
 
-def write_folder(target: Path, **texts: str):
+def write_folder(target, **texts):
     with whole_folder(target, last="z") as folder:
         for name, text in texts.items():
             (folder / name).write_text(text)
 
 
-def failing(error: Exception) -> Iterator[dict[str, int]]:
+def failing(error):
     yield {"half": 1}
     raise error
 
@@ -198,16 +197,16 @@ def test_names_of_maximum_length(tmp_path):
 class FillingDisk:
     """A disk that is full at the n-th write or sync."""
 
-    def __init__(self, monkeypatch: pytest.MonkeyPatch):
+    def __init__(self, monkeypatch):
         self.left = 10**9
         disk, fsync = self, os.fsync
 
         class File(io.FileIO):
-            def write(self, data) -> int:
+            def write(self, data):
                 disk.use()
                 return super().write(data)
 
-        def open_(path: Path, mode: str = "r", **options):
+        def open_(path, mode="r", **options):
             if "w" not in mode:
                 return io.open(path, mode, **options)  # noqa: UP020 - what the tests replace is Path.open
             stream = io.BufferedWriter(File(path, "w"))
@@ -222,11 +221,11 @@ class FillingDisk:
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
 
-def rows(folder: Path, word: str):
+def rows(folder, word):
     write_rows(folder / "a.jsonl", ({"number": number, "text": word * 900} for number in range(40)))
 
 
-def two_tables(folder: Path, word: str):
+def two_tables(folder, word):
     with whole_folder(folder / "out", last="b") as aside:
         for name in ("a", "b"):
             with (aside / name).open("w", encoding="utf-8") as stream:
@@ -265,13 +264,12 @@ FOLDER = (
 
 
 @contextmanager
-def writer_process(code: str, target: Path) -> Iterator["subprocess.Popen[str]"]:
+def writer_process(code, target):
     """Start a process that writes a target and finishes when its standard input is closed."""
     pipe = subprocess.PIPE
     with subprocess.Popen(
         [sys.executable, "-c", code, str(target)], stdin=pipe, stdout=pipe, text=True
     ) as process:
-        assert process.stdout
         assert process.stdout.readline() == "working\n"
         yield process
 

@@ -1,6 +1,7 @@
 """Labels as examples and tasks of DSPy, and `groundset labels check`."""
 
-from labelled import question, questions, write
+from json_lines import write
+from labelled import question, questions
 from refusal import refuses
 
 import groundset

@@ -7,7 +7,6 @@ import sys
 import tarfile
 import zipfile
 from pathlib import Path
-from typing import Any
 
 import pytest
 from hatchling import build
@@ -36,14 +35,14 @@ print(json.dumps([groundset.__file__, of_the_project, len(chunks), sorted(change
 """
 
 
-def build_in(folder: Path, kind: str, target: Path) -> Path:
+def build_in(folder, kind, target):
     """Build a distribution of the sources in a folder."""
     with pytest.MonkeyPatch.context() as patched:
         patched.chdir(folder)
         return target / getattr(build, f"build_{kind}")(str(target))
 
 
-def contents(wheel: Path) -> dict[str, bytes]:
+def contents(wheel):
     with zipfile.ZipFile(wheel) as archive:
         return {name: archive.read(name) for name in archive.namelist()}
 
@@ -53,7 +52,7 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return build_in(ROOT, "wheel", tmp_path_factory.mktemp("wheel"))
 
 
-def test_a_wheel_holds_one_package_with_everything(wheel: Path, tmp_path: Path) -> None:
+def test_a_wheel_holds_one_package_with_everything(wheel, tmp_path):
     files = contents(wheel)
     [name] = {path.partition("/")[0] for path in files if ".dist-info/" not in path}
     inside = {path.split("/")[1] for path in files if path.startswith(f"{name}/")}
@@ -67,9 +66,7 @@ def test_a_wheel_holds_one_package_with_everything(wheel: Path, tmp_path: Path) 
 
 
 @pytest.mark.parametrize("installed", ["wheel", "checkout"])
-def test_it_works_in_a_project_with_the_same_folders(
-    wheel: Path, tmp_path: Path, installed: str
-) -> None:
+def test_it_works_in_a_project_with_the_same_folders(wheel, tmp_path, installed):
     site, project = tmp_path / "site", tmp_path / "project"
     if installed == "checkout":
         (tmp_path / "built").mkdir()
@@ -94,8 +91,8 @@ def test_it_works_in_a_project_with_the_same_folders(
             "HF_ENDPOINT": hub.url,
         }
 
-        def python(*arguments: str) -> str:
-            command: list[Any] = [sys.executable, *arguments]
+        def python(*arguments):
+            command = [sys.executable, *arguments]
             done = subprocess.run(
                 command, cwd=project, env=environment, capture_output=True, text=True, check=False
             )

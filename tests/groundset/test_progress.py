@@ -25,7 +25,7 @@ def quick(monkeypatch):
         monkeypatch.setattr(module, name, value)
 
 
-def lines_until(stream: io.StringIO, wanted: str) -> list[str]:
+def lines_until(stream, wanted):
     """Wait for a text, and return the lines so far."""
     deadline = time.monotonic() + 10
     while wanted not in stream.getvalue():

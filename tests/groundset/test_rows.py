@@ -4,8 +4,6 @@ import json
 import sys
 from datetime import date, datetime
 from itertools import islice
-from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -81,7 +79,7 @@ def test_unusable_value_is_rejected_with_its_column(fields, message):
         read[name]("here", fields) if name in read else required("here", fields, name)
 
 
-def write(file: Path, columns: dict[str, Any], **options) -> Path:
+def write(file, columns, **options):
     parquet.write_table(pa.table(columns), file, compression="zstd", **options)
     return file
 

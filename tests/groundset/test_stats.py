@@ -17,7 +17,7 @@ from groundset.stats import (
 )
 
 
-def outcomes(good: int, n: int) -> np.ndarray:
+def outcomes(good, n):
     return np.array([1.0] * good + [0.0] * (n - good))
 
 

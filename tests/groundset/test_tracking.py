@@ -50,7 +50,7 @@ CHAT = [
 ]
 
 
-def compiled(*files: Path) -> Report:
+def compiled(*files):
     predictor = dspy.Predict(dspy.Signature("question -> answer", "Judge."))
     predictor.name = "judge"
     return Report(
@@ -87,12 +87,12 @@ def run(tmp_path) -> Run:
     )
 
 
-def logged(store: Tracking, line: str):
+def logged(store, line):
     """Return the run of MLflow that a line names."""
     return store.client.get_run(line.split()[2])
 
 
-def artifacts(store: Tracking, line: str, path: str | None = None) -> set[str]:
+def artifacts(store, line, path=None):
     return {file.path for file in store.client.list_artifacts(line.split()[2], path)}
 
 
@@ -265,8 +265,6 @@ def test_store_that_fails_is_named_without_secrets(tmp_path, monkeypatch):
     monkeypatch.setitem(tracking._PATIENCE, "MLFLOW_HTTP_REQUEST_MAX_RETRIES", "0")
     monkeypatch.delenv("MLFLOW_HTTP_REQUEST_MAX_RETRIES", raising=False)
     store = Tracking()
-    with pytest.raises(TrackingError) as failed:
+    with refuses("^tracking store http://127.0.0.1:9: ", TrackingError) as failed:
         store.log_compile(compiled(), {})
-    assert str(failed.value).startswith("tracking store http://127.0.0.1:9: ")
     assert "secret" not in str(failed.value)
-    assert json.dumps(str(failed.value)).count("\\n") == 0

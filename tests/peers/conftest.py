@@ -95,7 +95,7 @@ def load(content: EvaluationSet, tmp_path: Path) -> Load:
     ``peer`` or ours.
     """
 
-    def loaded(format: str, loader: str, *, peer: str | None = None) -> Any:
+    def loaded(format, loader, *, peer=None):
         python = ENVIRONMENTS / peer / "bin" / "python" if peer else Path(sys.executable)
         assert python.exists(), f"{peer} is not there: make test-peers"
         out, hosts, read = tmp_path / format, tmp_path / "hosts", tmp_path / "read.json"

@@ -5,12 +5,11 @@ test-peers`).
 import pytest
 
 from groundset.exports.sets import relevant_ids
-from groundset.programs.types import Sample
 
 pytestmark = [pytest.mark.peer, pytest.mark.timeout(200)]
 
 
-def texts(sample: Sample) -> list[str]:
+def texts(sample):
     return [chunk.text for chunk in sample.contexts]
 
 

@@ -150,7 +150,7 @@ def test_a_text_is_never_an_error_and_loses_its_label():
         ("none", []),
     ],
 )
-def test_marks_that_a_text_holds_stay(written: str, read: list[str]) -> None:
+def test_marks_that_a_text_holds_stay(written, read):
     signature = dspy.Signature("passage -> evidence: list[str]")
     assert PLAIN_TEXT.parse(signature, written) == {"evidence": read}
 

@@ -1,12 +1,12 @@
 """Checks without a model, and the reading of decisions."""
 
-import json
 import unicodedata
 from collections import Counter
 from pathlib import Path
 
 import dspy
 import pytest
+from json_lines import read
 
 from groundset.programs.checks import (
     agree,
@@ -40,7 +40,7 @@ _RIGHT = {True: "same", False: "not"}
         ("Who wrote “Why Me? Tales” and 'Who?'?", "Who wrote “Why Me? Tales” and 'Who?'?"),
     ],
 )
-def test_a_question_is_tidied(written: str, question: str) -> None:
+def test_a_question_is_tidied(written, question):
     assert tidy_question(written) == question
     assert is_none(" None. ")
 
@@ -59,11 +59,11 @@ def test_a_question_is_tidied(written: str, question: str) -> None:
         ("What notice is given when a mill is sold?", "three months in writing", None),
     ],
 )
-def test_faults_of_what_was_written(question: str, answer: str, fault: str | None) -> None:
+def test_faults_of_what_was_written(question, answer, fault):
     assert written_fault(question, answer, ENGLISH) == fault
 
 
-def test_evidence_is_found_in_passages_with_small_differences() -> None:
+def test_evidence_is_found_in_passages_with_small_differences():
     passages = ["The mill, built in 1702, burned.", "The weir is older than the mill."]
     assert located(passages, ["the mill built in 1702", "The weir is older"]) == [
         (0, "The mill, built in 1702"),
@@ -78,7 +78,7 @@ def test_evidence_is_found_in_passages_with_small_differences() -> None:
     assert located(passages, []) is None
 
 
-def test_evidence_is_found_however_its_letters_are_composed() -> None:
+def test_evidence_is_found_however_its_letters_are_composed():
     passage = unicodedata.normalize("NFD", "Die Gebühr für die Übergabe beträgt 40 €.")
     ((_, quote),) = located([passage], ["die Übergabe beträgt 40 €"]) or []
     assert quote in passage
@@ -99,14 +99,12 @@ def test_evidence_is_found_however_its_letters_are_composed() -> None:
         ("the seal is ruined", "the seal is ruined within seconds", None),
     ],
 )
-def test_words_tell_whether_answers_agree_or_leave_it_open(
-    expected: str, found: str, same: bool | None
-) -> None:
+def test_words_tell_whether_answers_agree_or_leave_it_open(expected, found, same):
     assert agree(expected, found, "en") is same
 
 
-def test_no_answers_that_differ_count_as_the_same() -> None:
-    rows = [json.loads(line) for line in PAIRS.read_text("utf-8").splitlines()]
+def test_no_answers_that_differ_count_as_the_same():
+    rows = read(PAIRS)
     told = [(row["right"], agree(row["one"], row["other"], row["language"])) for row in rows]
     told += [(row["right"], agree(row["other"], row["one"], row["language"])) for row in rows]
     counts = Counter(told)
@@ -125,11 +123,11 @@ def test_no_answers_that_differ_count_as_the_same() -> None:
         ("A boat is not lent for 5 days.", None),
     ],
 )
-def test_words_of_the_question_say_nothing_new(found: str, same: bool | None) -> None:
+def test_words_of_the_question_say_nothing_new(found, same):
     assert agree("5 days", found, "en", "How many days is a boat lent in winter?") is same
 
 
-def test_the_language_of_a_question_is_told_among_few() -> None:
+def test_the_language_of_a_question_is_told_among_few():
     assert language_fault("Wie hoch liegt die Mühle von Orsle?", "400 Meter", "de") is None
     assert (
         language_fault("How high is the mill of Orsle?", "", "de")
@@ -143,7 +141,7 @@ def test_the_language_of_a_question_is_told_among_few() -> None:
     )
 
 
-def test_a_model_decides_by_its_parts_and_a_head_by_fit() -> None:
+def test_a_model_decides_by_its_parts_and_a_head_by_fit():
     parts = {"reason": "who?", "independent": False, "clear": True, "answerable": True}
     assert verdict(dspy.Prediction(**parts, confidence=80)) == (False, 0.5, "not independent: who?")
     kept = {**parts, "independent": True}
@@ -164,7 +162,7 @@ def test_a_model_decides_by_its_parts_and_a_head_by_fit() -> None:
     )
 
 
-def test_forms_are_offered_where_a_passage_carries_them() -> None:
+def test_forms_are_offered_where_a_passage_carries_them():
     table = "| a | b |\n|---|---|\n| 1 | 2 |"
     assert EVOLUTIONS["table"].applies(table)
     assert not EVOLUTIONS["table"].applies("a | b")
@@ -176,7 +174,7 @@ def test_forms_are_offered_where_a_passage_carries_them() -> None:
     )
 
 
-def test_plain_text_keeps_code_and_what_only_looks_like_marks() -> None:
+def test_plain_text_keeps_code_and_what_only_looks_like_marks():
     assert (
         plain("See [the job][1], :doc:`the page`, a[i][j] and [1][2].")
         == "See the job, the page, a[i][j] and ."

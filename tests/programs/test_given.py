@@ -1,7 +1,5 @@
 """The user's own questions, answered from passages that a search finds."""
 
-from collections.abc import Mapping, Sequence
-
 import dspy
 import pytest
 from scripted import scripted_lm
@@ -20,14 +18,12 @@ YES = (
 NO = YES.format("not stated").replace("Answerable: yes", "Answerable: no").replace("90", "5")
 
 
-def made(
-    question: str, passages: Sequence[str], read: Mapping[str, str]
-) -> tuple[dspy.Prediction, int]:
+def made(question, passages, read):
     """Return the outcome, and the calls of the judge, which says what is told for texts in the
     passages.
     """
 
-    def judge(prompt: str) -> str:
+    def judge(prompt):
         return next(
             (
                 said

@@ -2,11 +2,11 @@
 
 import copy
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 
 import dspy
 import pytest
-from dspy.lm15 import Request, Response, TokenLogprob, TopLogprob
+from dspy.lm15 import Request, TokenLogprob, TopLogprob
 from refusal import refuses
 from scripted import ScriptedEngine, response, scripted_lm
 
@@ -27,10 +27,10 @@ WHAT = Fact(
 )
 
 
-def judge_of(found: Mapping[str, float]) -> Callable[..., dspy.Prediction]:
+def judge_of(found):
     """Return a judge that gives the questions with some words a probability."""
 
-    def judge(*, question: str, **_: str) -> dspy.Prediction:
+    def judge(*, question, **_):
         probability = next((value for part, value in found.items() if part in question), 0.9)
         fit = probability >= 0.5
         return dspy.Prediction(
@@ -40,10 +40,10 @@ def judge_of(found: Mapping[str, float]) -> Callable[..., dspy.Prediction]:
     return judge
 
 
-def grounding_of(*refused: str) -> Callable[..., dspy.Prediction]:
+def grounding_of(*refused):
     """Return a judge of answers that refuses some."""
 
-    def grounding(*, answer: str, **_: str) -> dspy.Prediction:
+    def grounding(*, answer, **_):
         fit = answer not in refused
         return dspy.Prediction(
             grounded=fit, fit=fit, reason="answer not supported", probability=0.8 if fit else 0.1
@@ -52,12 +52,12 @@ def grounding_of(*refused: str) -> Callable[..., dspy.Prediction]:
     return grounding
 
 
-def by_answer(prompt: str) -> str:
+def by_answer(prompt):
     """Complete the opening of the question."""
     return prompt.rpartition("Opening: ")[2].partition("\n")[0] + "?"
 
 
-def find(prompt: str) -> str:
+def find(prompt):
     """Answer a question as the passage does."""
     question = prompt.rpartition("Question: ")[2]
     return next(fact.answer for fact in (YEAR, WHO, WHAT) if fact.opening in question)
@@ -65,7 +65,7 @@ def find(prompt: str) -> str:
 
 @pytest.fixture
 def ask() -> Callable[..., tuple[dspy.Prediction, ScriptedEngine]]:
-    def asked(*facts: Fact, judge: Mapping[str, float] | None = None, **options):
+    def asked(*facts, judge=None, **options):
         answers = {"fact": by_answer, "answer": find} | options.pop("answers", {})
         program = Guided(
             lambda sentences: [], judge_of(judge or {}), options.pop("grounding", grounding_of())
@@ -218,10 +218,10 @@ def test_tidy_answer(text, question, tidy):
 class DecidingEngine:
     """Answers with one token of given log-probabilities."""
 
-    def __init__(self, **top: float):
+    def __init__(self, **top):
         self.top, self.requests = top, list[Request]()
 
-    def complete(self, request: Request) -> Response:
+    def complete(self, request):
         self.requests.append(request)
         top = tuple(TopLogprob(token, math.log(share)) for token, share in self.top.items())
         logprobs = (TokenLogprob(top[0].token, top[0].logprob, top=top),) if top else None

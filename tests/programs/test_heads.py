@@ -5,7 +5,6 @@ refused.
 import copy
 import json
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -43,7 +42,7 @@ def judges(word_encoder) -> dict[str, HeadJudge]:
     }
 
 
-def one_feature(step: str = "judge", **changes) -> dict[str, Any]:
+def one_feature(step="judge", **changes):
     """Return heads that weigh the number of words."""
     head = {"weights": {"words": [-1.0, 10.0, 2.0]}, "bias": 0.0}
     outputs = HEAD_STEPS[step if step in HEAD_STEPS else "judge"].outputs
@@ -168,11 +167,8 @@ def test_features_that_are_no_numbers_are_told():
 def test_wrong_files_are_refused_in_one_line(tmp_path, changes, message):
     file = tmp_path / "judge.json"
     file.write_text(json.dumps(one_feature(**changes)))
-    with pytest.raises(StateError) as caught:
+    with refuses(rf"^{file}: not valid heads \(.*{message}", StateError):
         load_heads(file)
-    assert str(caught.value).startswith(f"{file}: not valid heads (")
-    assert message in str(caught.value)
-    assert "\n" not in str(caught.value)
 
 
 @pytest.mark.parametrize(("content", "message"), [(None, "No such file"), (b"\xff", "not UTF-8")])

@@ -36,7 +36,7 @@ ANSWERS = {
 }
 
 
-def made(turn: int = 0, **answers: str) -> tuple[dspy.Prediction, list[str]]:
+def made(turn=0, **answers):
     lm, engine = scripted_lm(ANSWERS | answers)
     program = Profiled(lambda *_: [Hit("c1", PASSAGE, "Dairy", 0.9)], TABLE)
     with dspy.context(lm=lm):

@@ -61,55 +61,59 @@ def test_chunks_match_their_offsets_and_cover_the_text(name, text, size, merge, 
         assert all(place in covered or source.text[place].isspace() for place in wanted)
 
 
-class TestRecursive:
-    def test_splits_between_sentences(self):
-        found = chunks(" ".join([SENTENCE] * 20))
-        assert all(
-            chunk.text.endswith("1887.") and chunk.text.startswith("The mill") for chunk in found
-        )
-        assert max(len(chunk.text) for chunk in found) <= 300
-
-    def test_prefers_paragraphs(self):
-        paragraph = " ".join([SENTENCE] * 3)
-        assert [chunk.text for chunk in chunks("\n\n".join([paragraph] * 4))] == [paragraph] * 4
-
-    def test_splits_at_headings(self):
-        text = f"# T\n\n## A\n\n{SENTENCE}\n\n## B\n\n{SENTENCE}\n\n### C\n\n{SENTENCE}"
-        found = chunks(text)
-        assert [chunk.headings for chunk in found] == [("T", "A"), ("T", "B"), ("T", "B", "C")]
-        assert found[0].text.startswith("# T\n\n## A")
-        assert found[2].text.startswith("### C")
-
-    def test_list_stays_with_its_introduction(self):
-        found = chunks(
-            f"{SENTENCE}\n\n{SENTENCE} {SENTENCE}\n\nDo not take it:\n\n- {SENTENCE}\n- {SENTENCE}"
-        )
-        assert any(chunk.text.startswith("Do not take it:\n\n- ") for chunk in found)
-
-    def test_very_long_line_is_split(self):
-        found = chunks("word " * 20_000 + "x" * 5_000)
-        assert max(len(chunk.text) for chunk in found) <= 300
-        assert sum(len(chunk.text.replace(" ", "")) for chunk in found) == 85_000
-
-    def test_overlap_repeats_whole_sentences(self):
-        found = chunks(" ".join(f"{SENTENCE[:-5]}{n}." for n in range(1000, 1020)), overlap=100)
-        for one, other in pairwise(found):
-            assert other.start < one.end
-            assert other.text.startswith("The mill")
+def test_recursive_splits_between_sentences():
+    found = chunks(" ".join([SENTENCE] * 20))
+    assert all(
+        chunk.text.endswith("1887.") and chunk.text.startswith("The mill") for chunk in found
+    )
+    assert max(len(chunk.text) for chunk in found) <= 300
 
 
-class TestShortChunks:
-    def test_join_a_neighbour_in_the_same_section(self):
-        text = f"# T\n\n## A\n\n### A1\n\nTiny.\n\n### A2\n\n{SENTENCE}"
-        found = chunks(text, min_length=60)
-        assert len(found) == 1
-        assert found[0].headings == ("T", "A", "A1")
+def test_recursive_prefers_paragraphs():
+    paragraph = " ".join([SENTENCE] * 3)
+    assert [chunk.text for chunk in chunks("\n\n".join([paragraph] * 4))] == [paragraph] * 4
 
-    def test_are_dropped_without_a_neighbour(self):
-        source = document(f"# T\n\n## A\n\nTiny.\n\n## B\n\n{SENTENCE}")
-        found, dropped = cut(source, "recursive", 300, min_length=60)
-        assert [chunk.headings for chunk in found] == [("T", "B")]
-        assert dropped == ["# T ## A Tiny."]
+
+def test_recursive_splits_at_headings():
+    text = f"# T\n\n## A\n\n{SENTENCE}\n\n## B\n\n{SENTENCE}\n\n### C\n\n{SENTENCE}"
+    found = chunks(text)
+    assert [chunk.headings for chunk in found] == [("T", "A"), ("T", "B"), ("T", "B", "C")]
+    assert found[0].text.startswith("# T\n\n## A")
+    assert found[2].text.startswith("### C")
+
+
+def test_recursive_list_stays_with_its_introduction():
+    found = chunks(
+        f"{SENTENCE}\n\n{SENTENCE} {SENTENCE}\n\nDo not take it:\n\n- {SENTENCE}\n- {SENTENCE}"
+    )
+    assert any(chunk.text.startswith("Do not take it:\n\n- ") for chunk in found)
+
+
+def test_recursive_very_long_line_is_split():
+    found = chunks("word " * 20_000 + "x" * 5_000)
+    assert max(len(chunk.text) for chunk in found) <= 300
+    assert sum(len(chunk.text.replace(" ", "")) for chunk in found) == 85_000
+
+
+def test_recursive_overlap_repeats_whole_sentences():
+    found = chunks(" ".join(f"{SENTENCE[:-5]}{n}." for n in range(1000, 1020)), overlap=100)
+    for one, other in pairwise(found):
+        assert other.start < one.end
+        assert other.text.startswith("The mill")
+
+
+def test_short_chunks_join_a_neighbour_in_the_same_section():
+    text = f"# T\n\n## A\n\n### A1\n\nTiny.\n\n### A2\n\n{SENTENCE}"
+    found = chunks(text, min_length=60)
+    assert len(found) == 1
+    assert found[0].headings == ("T", "A", "A1")
+
+
+def test_short_chunks_are_dropped_without_a_neighbour():
+    source = document(f"# T\n\n## A\n\nTiny.\n\n## B\n\n{SENTENCE}")
+    found, dropped = cut(source, "recursive", 300, min_length=60)
+    assert [chunk.headings for chunk in found] == [("T", "B")]
+    assert dropped == ["# T ## A Tiny."]
 
 
 def test_merge_joins_consecutive_chunks():

@@ -13,16 +13,16 @@ WORDS = [
 ]
 
 
-def chunk(text: str, number: int, doc_id: str = "", start: int = 0) -> Chunk:
+def chunk(text, number, doc_id="", start=0):
     place = {"path": "p", "title": "", "start": start, "end": start + len(text)}
     return Chunk(chunk_id=f"c{number}", doc_id=doc_id or f"d{number}", text=text, **place)
 
 
-def prose(seed: int, length: int = 120) -> str:
+def prose(seed, length=120):
     return " ".join(random.Random(seed).choices(WORDS, k=length))
 
 
-def kept(*texts: str) -> list[str]:
+def kept(*texts):
     copies = find_copies([chunk(text, number) for number, text in enumerate(texts)])
     assert not copies.keys() & copies.values()
     return [text for number, text in enumerate(texts) if f"c{number}" not in copies]

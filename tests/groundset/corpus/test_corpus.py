@@ -1,6 +1,5 @@
 """Corpora of files: what is read, skipped and dropped, and how it is stored."""
 
-import json
 import os
 from collections import Counter
 from datetime import UTC, datetime
@@ -9,6 +8,7 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 from evaluation_sets import chunk as one_chunk
+from json_lines import read as read_lines
 from pyarrow import parquet
 from refusal import refuses
 
@@ -16,12 +16,12 @@ from groundset.corpus.corpus import Corpus, read_corpus
 from groundset.corpus.options import ChunkOptions, CorpusOptions, chunk
 from groundset.files import data_path
 from groundset.programs.errors import RunError
-from groundset.programs.types import Chunk, Document
+from groundset.programs.types import Document
 
 PROSE = "The mill on the river was built by the brothers Anton and Louis in 1887. "
 
 
-def read(*documents: Path, **options) -> Corpus:
+def read(*documents, **options):
     return read_corpus(CorpusOptions(documents=documents, **options), notify=lambda line: None)
 
 
@@ -30,63 +30,62 @@ def samples() -> Corpus:
     return read(data_path("samples"))
 
 
-class TestSamples:
-    def test_all_are_read_and_offsets_hold(self, samples):
-        assert samples.skipped == []
-        assert len(samples.documents) == len(list(data_path("samples").iterdir()))
-        assert len(samples.chunks) > 100
-        assert all(
-            samples.documents[c.doc_id].text[c.start : c.end] == c.text for c in samples.chunks
-        )
-        assert all(100 <= len(chunk.text) <= 1200 for chunk in samples.chunks)
+def test_all_samples_are_read_and_offsets_hold(samples):
+    assert samples.skipped == []
+    assert len(samples.documents) == len(list(data_path("samples").iterdir()))
+    assert len(samples.chunks) > 100
+    assert all(samples.documents[c.doc_id].text[c.start : c.end] == c.text for c in samples.chunks)
+    assert all(100 <= len(chunk.text) <= 1200 for chunk in samples.chunks)
 
-    @pytest.mark.parametrize(
-        ("start", "title", "heading"),
-        [
-            ("hollin", "The failure of Gate 3 at Hollin Tarn Weir", (3, "3.2 The deflector")),
-            ("dryvane", "Dryvane 40 cellar dehumidifier: user manual", (2, "1.1 Technical data")),
-            ("museum", "About the Museum of Small Clocks", (2, "The workshop")),
-            ("torfbahn", "Torfbahn Ellerbruch–Wendhorst", (3, "Planung und Bau")),
-            (
-                "pellworth",
-                "PELLWORTH v. ARDENT LOOMS LTD - Judgment of the Court of Appeal",
-                (2, "DAMAGES"),
-            ),
-        ],
-    )
-    def test_titles_and_headings(self, samples, start, title, heading):
-        [document] = [each for each in samples.documents.values() if each.path.startswith(start)]
-        assert document.title.startswith(title)
-        assert heading in [(heading.level, heading.text) for heading in document.headings]
 
-    def test_texts(self, samples):
-        texts = {
-            document.path.split("-")[0]: document.text for document in samples.documents.values()
-        }
-        assert "because the village had been evacuated at 01:50." in texts["hollin"]
-        assert "| Bridges destroyed | 2 | 1,750,000 |" in texts["hollin"]
-        assert "| `gridfold cut` | `gridfold fold` |" in texts["gridfold"]
-        for name, noise in (
-            ("hollin", "Page 2 of 3"),
-            ("hollin", "Hollin Tarn Inquiry"),
-            ("gridfold", "cookie"),
-        ):
-            assert noise not in texts[name]
-        topics = {chunk.topic for chunk in samples.chunks}
-        assert "The failure of Gate 3 at Hollin Tarn Weir > 3. Findings > 3.3 Inspection" in topics
+@pytest.mark.parametrize(
+    ("start", "title", "heading"),
+    [
+        ("hollin", "The failure of Gate 3 at Hollin Tarn Weir", (3, "3.2 The deflector")),
+        ("dryvane", "Dryvane 40 cellar dehumidifier: user manual", (2, "1.1 Technical data")),
+        ("museum", "About the Museum of Small Clocks", (2, "The workshop")),
+        ("torfbahn", "Torfbahn Ellerbruch–Wendhorst", (3, "Planung und Bau")),
+        (
+            "pellworth",
+            "PELLWORTH v. ARDENT LOOMS LTD - Judgment of the Court of Appeal",
+            (2, "DAMAGES"),
+        ),
+    ],
+)
+def test_titles_and_headings_of_samples(samples, start, title, heading):
+    [document] = [each for each in samples.documents.values() if each.path.startswith(start)]
+    assert document.title.startswith(title)
+    assert heading in [(heading.level, heading.text) for heading in document.headings]
 
-    def test_what_stands_before_a_chunk(self, samples):
-        own = [each for each in samples.chunks if each.path.startswith("torfbahn")]
-        assert samples.before(own[0]) == ""
-        assert samples.before(own[-1]).startswith("… ")
-        assert len(samples.before(own[-1])) <= 302
-        assert own[-2].text.endswith(samples.before(own[-1])[-20:].strip())
 
-    def test_written_and_read_again(self, samples, tmp_path):
-        samples.write(tmp_path)
-        again = Corpus.read(tmp_path)
-        assert again.documents == samples.documents
-        assert again.chunks == samples.chunks
+def test_texts_of_samples(samples):
+    texts = {document.path.split("-")[0]: document.text for document in samples.documents.values()}
+    assert "because the village had been evacuated at 01:50." in texts["hollin"]
+    assert "| Bridges destroyed | 2 | 1,750,000 |" in texts["hollin"]
+    assert "| `gridfold cut` | `gridfold fold` |" in texts["gridfold"]
+    for name, noise in (
+        ("hollin", "Page 2 of 3"),
+        ("hollin", "Hollin Tarn Inquiry"),
+        ("gridfold", "cookie"),
+    ):
+        assert noise not in texts[name]
+    topics = {chunk.topic for chunk in samples.chunks}
+    assert "The failure of Gate 3 at Hollin Tarn Weir > 3. Findings > 3.3 Inspection" in topics
+
+
+def test_what_stands_before_a_chunk(samples):
+    own = [each for each in samples.chunks if each.path.startswith("torfbahn")]
+    assert samples.before(own[0]) == ""
+    assert samples.before(own[-1]).startswith("… ")
+    assert len(samples.before(own[-1])) <= 302
+    assert own[-2].text.endswith(samples.before(own[-1])[-20:].strip())
+
+
+def test_a_corpus_is_written_and_read_again(samples, tmp_path):
+    samples.write(tmp_path)
+    again = Corpus.read(tmp_path)
+    assert again.documents == samples.documents
+    assert again.chunks == samples.chunks
 
 
 def test_ids_do_not_depend_on_folder_or_encoding(tmp_path):
@@ -181,78 +180,74 @@ def test_options(word_encoder, tmp_path):
 SIZES = {"a": 50, "b": 3, "c": 10, "d": 1}
 
 
-class TestOrder:
-    @staticmethod
-    def drawn(sizes: dict[str, int], seed: int = 1) -> list[Chunk]:
-        chunks = [
-            one_chunk(f"{d}-{n:04d}", doc_id=d) for d, size in sizes.items() for n in range(size)
-        ]
-        order = Corpus({}, chunks).order(seed)
-        assert sorted(order) == list(range(len(chunks)))
-        return [chunks[index] for index in order]
-
-    def test_rounds_draw_one_chunk_of_each_document(self):
-        order = self.drawn(SIZES)
-        assert {chunk.doc_id for chunk in order[:4]} == {"a", "b", "c", "d"}
-        assert Counter(chunk.doc_id for chunk in order[:10]) == {"a": 3, "b": 3, "c": 3, "d": 1}
-
-    def test_order_depends_only_on_seed_and_ids(self):
-        assert self.drawn(dict(reversed(SIZES.items()))) == self.drawn(SIZES)
-        assert self.drawn(SIZES, 2) != self.drawn(SIZES, 1)
-        more = self.drawn({**SIZES, "e": 20})
-        assert [chunk for chunk in more if chunk.doc_id != "e"] == self.drawn(SIZES)
+def drawn(sizes, seed=1):
+    chunks = [one_chunk(f"{d}-{n:04d}", doc_id=d) for d, size in sizes.items() for n in range(size)]
+    order = Corpus({}, chunks).order(seed)
+    assert sorted(order) == list(range(len(chunks)))
+    return [chunks[index] for index in order]
 
 
-class TestStored:
-    def test_any_facts_and_long_texts(self, tmp_path):
-        document = Document(doc_id="d", path="p", title="", text="x" * (9 << 20), captions=("c",))
-        facts = [{}, {"a": [1, {"b": None}]}, {"a": "text"}]
-        chunks = [one_chunk(str(n), metadata=metadata) for n, metadata in enumerate(facts)]
-        Corpus({"d": document}, chunks).write(tmp_path)
-        again = Corpus.read(tmp_path)
-        assert again.documents == {"d": document}
-        assert again.chunks == chunks
-
-    def test_damaged_files_are_named(self, samples, tmp_path):
-        with refuses(r"documents\.parquet: No such file", RunError):
-            Corpus.read(tmp_path)
-        samples.write(tmp_path)
-        parquet.write_table(
-            pa.Table.from_pylist([{"chunk_id": "a"}]), tmp_path / "corpus" / "chunks.parquet"
-        )
-        with refuses(r"chunks\.parquet, row 1: is damaged", RunError):
-            Corpus.read(tmp_path)
-        (tmp_path / "corpus" / "documents.parquet").write_bytes(b"nonsense")
-        with refuses(r"documents\.parquet is not a parquet file"):
-            Corpus.read(tmp_path)
+def test_rounds_draw_one_chunk_of_each_document():
+    order = drawn(SIZES)
+    assert {chunk.doc_id for chunk in order[:4]} == {"a", "b", "c", "d"}
+    assert Counter(chunk.doc_id for chunk in order[:10]) == {"a": 3, "b": 3, "c": 3, "d": 1}
 
 
-class TestCommand:
-    def test_files(self, tmp_path, capsys):
-        (tmp_path / "a.mp3").touch()
-        (tmp_path / "a.md").write_text(f"# Mill\n\n{PROSE * 9}")
-        out = tmp_path / "new" / "chunks.jsonl"
-        chunk(ChunkOptions(documents=[tmp_path], out=out))
-        printed = capsys.readouterr()
-        assert (
-            printed.out
-            == "1 chunks from 1 documents (dropped: 0 too short, 0 copies; skipped files: 1).\n"
-        )
-        assert printed.err == "skipped a.mp3: unsupported type .mp3\n"
-        [row] = map(json.loads, out.read_text("utf-8").splitlines())
-        [document] = map(
-            json.loads, out.with_name("chunks.docs.jsonl").read_text("utf-8").splitlines()
-        )
-        assert " ".join(row) == "chunk_id doc_id path title headings start end text"
-        assert document["text"][row["start"] : row["end"]] == row["text"]
-        again = read_corpus(CorpusOptions(chunks=out), notify=print).chunks
-        assert [(c.chunk_id, c.doc_id, c.text, c.headings) for c in again] == [
-            (row["chunk_id"], row["doc_id"], row["text"], tuple(row["headings"]))
-        ]
+def test_order_depends_only_on_seed_and_ids():
+    assert drawn(dict(reversed(SIZES.items()))) == drawn(SIZES)
+    assert drawn(SIZES, 2) != drawn(SIZES, 1)
+    more = drawn({**SIZES, "e": 20})
+    assert [chunk for chunk in more if chunk.doc_id != "e"] == drawn(SIZES)
 
-    def test_documents_are_not_replaced(self, tmp_path):
-        (tmp_path / "a.md").write_text(PROSE * 9)
-        with refuses(r"--out .*a\.md: would replace .*a\.md, which is read"):
-            chunk(ChunkOptions(documents=[tmp_path], out=tmp_path / "a.md"))
-        with refuses("is a folder"):
-            chunk(ChunkOptions(documents=[tmp_path], out=tmp_path))
+
+def test_any_facts_and_long_texts_are_stored(tmp_path):
+    document = Document(doc_id="d", path="p", title="", text="x" * (9 << 20), captions=("c",))
+    facts = [{}, {"a": [1, {"b": None}]}, {"a": "text"}]
+    chunks = [one_chunk(str(n), metadata=metadata) for n, metadata in enumerate(facts)]
+    Corpus({"d": document}, chunks).write(tmp_path)
+    again = Corpus.read(tmp_path)
+    assert again.documents == {"d": document}
+    assert again.chunks == chunks
+
+
+def test_damaged_files_of_a_corpus_are_named(samples, tmp_path):
+    with refuses(r"documents\.parquet: No such file", RunError):
+        Corpus.read(tmp_path)
+    samples.write(tmp_path)
+    parquet.write_table(
+        pa.Table.from_pylist([{"chunk_id": "a"}]), tmp_path / "corpus" / "chunks.parquet"
+    )
+    with refuses(r"chunks\.parquet, row 1: is damaged", RunError):
+        Corpus.read(tmp_path)
+    (tmp_path / "corpus" / "documents.parquet").write_bytes(b"nonsense")
+    with refuses(r"documents\.parquet is not a parquet file"):
+        Corpus.read(tmp_path)
+
+
+def test_the_command_writes_chunks_and_documents(tmp_path, capsys):
+    (tmp_path / "a.mp3").touch()
+    (tmp_path / "a.md").write_text(f"# Mill\n\n{PROSE * 9}")
+    out = tmp_path / "new" / "chunks.jsonl"
+    chunk(ChunkOptions(documents=[tmp_path], out=out))
+    printed = capsys.readouterr()
+    assert (
+        printed.out
+        == "1 chunks from 1 documents (dropped: 0 too short, 0 copies; skipped files: 1).\n"
+    )
+    assert printed.err == "skipped a.mp3: unsupported type .mp3\n"
+    [row] = read_lines(out)
+    [document] = read_lines(out.with_name("chunks.docs.jsonl"))
+    assert " ".join(row) == "chunk_id doc_id path title headings start end text"
+    assert document["text"][row["start"] : row["end"]] == row["text"]
+    again = read_corpus(CorpusOptions(chunks=out), notify=print).chunks
+    assert [(c.chunk_id, c.doc_id, c.text, c.headings) for c in again] == [
+        (row["chunk_id"], row["doc_id"], row["text"], tuple(row["headings"]))
+    ]
+
+
+def test_documents_are_not_replaced(tmp_path):
+    (tmp_path / "a.md").write_text(PROSE * 9)
+    with refuses(r"--out .*a\.md: would replace .*a\.md, which is read"):
+        chunk(ChunkOptions(documents=[tmp_path], out=tmp_path / "a.md"))
+    with refuses("is a folder"):
+        chunk(ChunkOptions(documents=[tmp_path], out=tmp_path))

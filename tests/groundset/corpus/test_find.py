@@ -11,7 +11,7 @@ from groundset.corpus.find import find_documents
 OUTSIDE = "link that leads out of the folder"
 
 
-def paths(*arguments: Path | str) -> list[str]:
+def paths(*arguments):
     return [path for _, path in find_documents(arguments)[0]]
 
 

@@ -2,9 +2,6 @@
 read.
 """
 
-from collections.abc import Mapping
-from pathlib import Path
-
 from foreign_files import pdf
 
 from groundset.corpus.corpus import read_corpus
@@ -14,11 +11,11 @@ GOOD = "The mill was built by two brothers in 1887. " * 10
 TEXT = b"BT /F1 12 Tf 50 750 Td (The mill was built by two brothers in the year 1887.) Tj ET\n"
 
 
-def skipped(folder: Path, files: Mapping[str, bytes]) -> dict[str, str]:
+def skipped(folder, files):
     """Return the reasons why files are skipped beside a good one."""
     for name, data in {**files, "good.md": GOOD.encode()}.items():
         (folder / name).write_bytes(data)
-    lines: list[str] = []
+    lines = []
     corpus = read_corpus(CorpusOptions(documents=[folder]), notify=lines.append)
     assert [document.path for document in corpus.documents.values()] == ["good.md"]
     assert lines == [f"skipped {path}: {reason}" for path, reason in corpus.skipped]

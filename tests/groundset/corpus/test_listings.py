@@ -17,7 +17,7 @@ SOURCES = (
 )
 
 
-def left_out(text: str, suffix: str = ".md") -> list[str]:
+def left_out(text, suffix=".md"):
     """Return what is cut out."""
     found = document(text, suffix)
     edges = [0, *(edge for span in text_spans(found) for edge in span), len(found.text)]

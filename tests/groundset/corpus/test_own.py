@@ -1,30 +1,21 @@
 """The user's own chunks."""
 
-import json
 from datetime import datetime
-from pathlib import Path
 
 import pyarrow as pa
 import pytest
+from json_lines import write
 from pyarrow import parquet
 from refusal import refuses
 
-from groundset.corpus.corpus import Corpus, read_corpus
+from groundset.corpus.corpus import read_corpus
 from groundset.corpus.options import CorpusOptions
 from groundset.corpus.own import read_own_chunks
 
 GOOD = {"doc_id": "a", "contents": "Short."}
 
 
-def jsonl(tmp_path: Path, *rows) -> Path:
-    file = tmp_path / "own.jsonl"
-    file.write_text(
-        "".join((row if isinstance(row, str) else json.dumps(row)) + "\n" for row in rows)
-    )
-    return file
-
-
-def read(file: Path, *documents: Path) -> Corpus:
+def read(file, *documents):
     return read_corpus(CorpusOptions(chunks=file, documents=documents), notify=print)
 
 
@@ -39,7 +30,7 @@ def test_rows_are_read_unchanged(tmp_path):
             "title": "Other",
         },
     ]
-    corpus = read(jsonl(tmp_path, *rows))
+    corpus = read(write(tmp_path / "own.jsonl", rows))
     chunks = corpus.chunks
     assert [chunk.chunk_id for chunk in chunks] == ["a", "b", "7"]
     assert [chunk.text for chunk in chunks] == ["Short.", "Other.", " spaced \u2028 \U0001f642 "]
@@ -75,7 +66,7 @@ def test_chunk_ids_make_metadata_the_users(tmp_path):
         "text": "Short.",
         "metadata": {"title": 3, "document_id": []},
     }
-    [chunk] = read(jsonl(tmp_path, row)).chunks
+    [chunk] = read(write(tmp_path / "own.jsonl", [row])).chunks
     assert chunk.doc_id == "mill"
     assert chunk.title == ""
     assert chunk.metadata == row["metadata"]
@@ -84,7 +75,7 @@ def test_chunk_ids_make_metadata_the_users(tmp_path):
 def test_copies_are_kept_and_marked(tmp_path):
     text = "The mill on the river was built by two brothers, and it burned down twice."
     rows = [{"doc_id": name, "contents": text, "metadata": {"n": 1}} for name in ("a", "b")]
-    assert [chunk.metadata for chunk in read(jsonl(tmp_path, *rows)).chunks] == [
+    assert [chunk.metadata for chunk in read(write(tmp_path / "own.jsonl", rows)).chunks] == [
         {"n": 1},
         {"n": 1, "copy_of": "a"},
     ]
@@ -94,12 +85,14 @@ def test_beside_documents(tmp_path):
     (tmp_path / "a.md").write_text(
         "# Mill\n\n" + "The mill was built by two brothers in 1887. " * 9
     )
-    corpus = read(jsonl(tmp_path, GOOD), tmp_path / "a.md")
+    corpus = read(write(tmp_path / "own.jsonl", [GOOD]), tmp_path / "a.md")
     assert [chunk.title for chunk in corpus.chunks] == ["Mill", ""]
     [document, _] = corpus.documents
     with refuses(rf"own\.jsonl: the id '{document}' is also in DOCS"):
         read(
-            jsonl(tmp_path, {"chunk_id": "x", "doc_id": document, "text": "Short."}),
+            write(
+                tmp_path / "own.jsonl", [{"chunk_id": "x", "doc_id": document, "text": "Short."}]
+            ),
             tmp_path / "a.md",
         )
 
@@ -115,14 +108,14 @@ def test_beside_documents(tmp_path):
 )
 def test_error_names_line_and_column(tmp_path, row, message):
     with refuses(message):
-        read_own_chunks(jsonl(tmp_path, GOOD, row))
+        read_own_chunks(write(tmp_path / "own.jsonl", [GOOD, row]))
 
 
 def test_invalid_files(tmp_path):
     for file, message in (
         (tmp_path / "absent.jsonl", "no such file"),
         (tmp_path / "a.csv", r"name a \.jsonl or \.parquet file"),
-        (jsonl(tmp_path, "", " "), "holds no chunks"),
+        (write(tmp_path / "own.jsonl", ["", " "]), "holds no chunks"),
     ):
         with refuses(message):
             read_own_chunks(file)
@@ -135,14 +128,14 @@ def test_offsets_that_fit_give_documents_back(tmp_path):
         {"chunk_id": str(n), "doc_id": "d", "text": text[a:b], "start": a, "end": b}
         for n, (a, b) in enumerate(spans)
     ]
-    corpus = read(jsonl(tmp_path, *rows))
+    corpus = read(write(tmp_path / "own.jsonl", rows))
     assert [(chunk.start, chunk.end) for chunk in corpus.chunks] == spans
     assert corpus.documents["d"].text == text
-    [other] = read(jsonl(tmp_path, rows[1] | {"text": "Something else."})).chunks
+    [other] = read(write(tmp_path / "own.jsonl", [rows[1] | {"text": "Something else."}])).chunks
     assert other.start == 0
     assert other.metadata == {"start_end_idx": [0, 21]}
     many = [
         {"chunk_id": str(n), "doc_id": "d", "text": "x" * 9, "start": 10 * n, "end": 10 * n + 9}
         for n in range(20_000)
     ]
-    assert len(read_own_chunks(jsonl(tmp_path, *many))[0][0].text) == 199_999
+    assert len(read_own_chunks(write(tmp_path / "own.jsonl", many))[0][0].text) == 199_999

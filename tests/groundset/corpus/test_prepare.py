@@ -5,10 +5,8 @@ Ray.
 import os
 import subprocess
 import sys
-from collections.abc import Mapping, Sequence
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any
 
 import dspy
 import numpy as np
@@ -18,7 +16,7 @@ from refusal import refuses
 from groundset.corpus import prepare
 from groundset.corpus.corpus import Corpus, read_corpus
 from groundset.corpus.options import CorpusOptions
-from groundset.corpus.prepare import Batch, prepare_batches
+from groundset.corpus.prepare import prepare_batches
 from groundset.files import data_path
 from groundset.programs.text import plain
 
@@ -34,11 +32,9 @@ class Head:
     """Judges by the number of words, and remembers what it was given."""
 
     def __init__(self):
-        self.seen: list[tuple[str, str]] = []
+        self.seen = []
 
-    def batch(
-        self, rows: Sequence[Mapping[str, Any]], vectors: np.ndarray
-    ) -> list[dspy.Prediction]:
+    def batch(self, rows, vectors):
         assert len(rows) == len(vectors)
         self.seen += [(row["topic"], row["passage"]) for row in rows]
         words = [len(row["passage"].split()) for row in rows]
@@ -55,7 +51,7 @@ def encoder(word_encoder, monkeypatch):
     return found
 
 
-def checked(batches: Sequence[Batch], corpus: Corpus, encoder, order: Sequence[int]):
+def checked(batches, corpus, encoder, order):
     assert [place for batch in batches for place in batch.places] == list(order)
     texts = [plain(corpus.chunks[place].text) for place in order]
     np.testing.assert_allclose(

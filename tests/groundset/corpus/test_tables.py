@@ -19,7 +19,7 @@ LONG = "| Kiln | Tons |\n|---|---|\n" + "\n".join(
 CAPTION = "Table 3: Kilns of the valley"
 
 
-def captions(text: str, suffix: str = ".md") -> list[str]:
+def captions(text, suffix=".md"):
     return [table.caption for table in tables_of(document(text, suffix))]
 
 

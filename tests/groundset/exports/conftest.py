@@ -2,21 +2,19 @@
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
 from evaluation_sets import private_run
 
 import groundset
 from groundset.exports import hub
-from groundset.run.run import Run
 
 
 @pytest.fixture
 def push(monkeypatch: pytest.MonkeyPatch) -> Callable[..., hub.Pushed]:
     """Push a run in memory, by default that of two documents."""
 
-    def push(run: Run | None = None, **options: Any) -> hub.Pushed:
+    def push(run=None, **options):
         monkeypatch.setattr(hub, "open_run", lambda folder: run or private_run())
         return groundset.push("run", **{"repo": "you/demo", "licence": "cc-by-4.0", **options})
 
@@ -27,7 +25,7 @@ def push(monkeypatch: pytest.MonkeyPatch) -> Callable[..., hub.Pushed]:
 def card(push: Callable[..., hub.Pushed], tmp_path: Path) -> Callable[..., str]:
     """Return the card of a dry run in the folder ``dry``."""
 
-    def card(*given: Any, **options: Any) -> str:
+    def card(*given, **options):
         push(*given, **options, dry_run=tmp_path / "dry")
         return (tmp_path / "dry" / "README.md").read_text("utf-8")
 

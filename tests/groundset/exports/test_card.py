@@ -2,8 +2,6 @@
 
 import io
 import json
-from collections.abc import Callable
-from pathlib import Path
 
 import datasets
 import pandas as pd
@@ -15,15 +13,13 @@ from markdown_it import MarkdownIt
 from refusal import refuses
 
 from groundset.exports.card import markdown_text, public_model
-from groundset.exports.hub import Pushed
 from groundset.files import write_text
 from groundset.run.store import Review
 
 CORPUS, QA = "data/corpus/corpus-00000-of-00001.parquet", "data/qa/test-00000-of-00001.parquet"
-Push = Callable[..., Pushed]
 
 
-def contents(folder: Path) -> dict[str, bytes]:
+def contents(folder):
     return {
         path.relative_to(folder).as_posix(): path.read_bytes()
         for path in folder.rglob("*")

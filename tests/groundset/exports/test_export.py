@@ -1,35 +1,27 @@
 """`groundset export`: which samples go out, joined runs, splits, and what happens to the folder."""
 
-import json
 from collections import Counter
-from pathlib import Path
-from typing import Any
 
 import pytest
 from evaluation_sets import cut, document, evaluation_set, run_of, sample, saved, two_documents
+from json_lines import read
 from refusal import refuses
 
 import groundset
 from groundset.exports.formats import EXPORTS, Export
 from groundset.exports.sets import EvaluationSet, joined, split
 from groundset.files import write_text
-from groundset.programs.types import Sample
 from groundset.run.run import Run
 from groundset.run.store import Review
 
 
-def rows(out: Path) -> list[dict[str, Any]]:
-    """Return the questions in an export as ``jsonl``."""
-    return [*map(json.loads, (out / "samples.jsonl").read_text().splitlines())]
-
-
-def names(folder: Path) -> list[str]:
+def names(folder):
     return sorted(
         path.relative_to(folder).as_posix() for path in folder.rglob("[!.]*") if path.is_file()
     )
 
 
-def contents(folder: Path) -> dict[str, bytes]:
+def contents(folder):
     return {name: (folder / name).read_bytes() for name in names(folder)}
 
 
@@ -50,7 +42,7 @@ def test_command_and_function_write_the_same(run, tmp_path, status_of, capsys):
         assert (out / name).read_bytes() == (tmp_path / "python" / name).read_bytes()
 
 
-def two(*samples: Sample, name: str = "run", **parts) -> Run:
+def two(*samples, name="run", **parts):
     """Return the run of two documents in memory."""
     found = two_documents()
     return run_of(samples or found.samples, list(found.documents.values()), name=name, **parts)
@@ -83,7 +75,7 @@ def test_runs_are_joined(run, tmp_path):
     third = saved(tmp_path / "town", [sample("q-3", cut(town)[0])], documents=[town])
     exported = groundset.export([run, third, run], format="jsonl", out=tmp_path / "out")
     assert exported == (3, 6, tmp_path / "out")
-    assert [row["id"] for row in rows(tmp_path / "out")] == ["q-1", "q-2", "q-3"]
+    assert [row["id"] for row in read(tmp_path / "out" / "samples.jsonl")] == ["q-1", "q-2", "q-3"]
 
 
 def test_runs_that_contradict_each_other_are_not_joined():
@@ -182,21 +174,19 @@ def large() -> EvaluationSet:
 SHARES = {"train": 0.8, "dev": 0.1, "test": 0.1}
 
 
-def splits_of(
-    found: EvaluationSet, *more: Sample, shares: dict[str, float] = SHARES
-) -> dict[str, str]:
+def splits_of(found, *more, shares=SHARES):
     return split([*found.samples, *more], found.chunks, shares)
 
 
-def splits_by_document(found: EvaluationSet, *more: Sample) -> dict[str, set[str]]:
+def splits_by_document(found, *more):
     splits = splits_of(found, *more)
-    by_document: dict[str, set[str]] = {}
+    by_document = {}
     for each in found.samples:
         by_document.setdefault(each.contexts[0].doc_id, set()).add(splits[each.id])
     return by_document
 
 
-def test_documents_are_split_by_their_questions(large: EvaluationSet) -> None:
+def test_documents_are_split_by_their_questions(large):
     splits = splits_of(large)
     assert Counter(splits.values()) == {"train": 72, "dev": 9, "test": 9}
     assert all(len(found) == 1 for found in splits_by_document(large).values())
@@ -206,7 +196,7 @@ def test_documents_are_split_by_their_questions(large: EvaluationSet) -> None:
     assert set(uneven.values()) == {"a", "b", "c"}
 
 
-def test_what_shares_a_question_stays_together(large: EvaluationSet) -> None:
+def test_what_shares_a_question_stays_together(large):
     apart = splits_by_document(large)
     dev, test = (
         min(name for name, found in apart.items() if found == {wanted})
@@ -245,6 +235,6 @@ def test_split_questions_go_to_their_files(tmp_path):
         run, format="beir,jsonl", out=tmp_path / "out", splits=" train = 0.67, test=0.33"
     )
     assert names(tmp_path / "out" / "beir" / "qrels") == ["test.tsv", "train.tsv"]
-    found = rows(tmp_path / "out" / "jsonl")
+    found = read(tmp_path / "out" / "jsonl" / "samples.jsonl")
     assert Counter(row["split"] for row in found) == {"train": 4, "test": 2}
     assert len({(row["split"], row["contexts"][0]["doc_id"]) for row in found}) == 3

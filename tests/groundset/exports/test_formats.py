@@ -16,7 +16,7 @@ import pytest
 from evaluation_sets import evaluation_set, many_documents, run_of, two_documents
 
 from groundset.exports.formats import EXPORTS, TABLES
-from groundset.exports.sets import EvaluationSet, other_answers
+from groundset.exports.sets import other_answers
 from groundset.programs.types import Retrieval, Sample
 from groundset.rows import csv_rows
 from groundset.run.record import conversation_of
@@ -57,14 +57,14 @@ FORMULAS = [
 ]
 
 
-def written(found: EvaluationSet, name: str, out: Path) -> Path:
+def written(found, name, out):
     folder = out / name
     folder.mkdir(parents=True, exist_ok=True)
     EXPORTS[name].write_to(folder, found)
     return folder
 
 
-def rows(file: Path):
+def rows(file):
     text = file.read_text("utf-8")
     return (
         [json.loads(line) for line in text.split("\n")[:-1]]
@@ -73,15 +73,15 @@ def rows(file: Path):
     )
 
 
-def with_samples(*samples: Sample) -> EvaluationSet:
+def with_samples(*samples):
     return two_documents()._replace(samples=samples)
 
 
-def changed(number: int = 0, **changes) -> Sample:
+def changed(number=0, **changes):
     return two_documents().samples[number].model_copy(update=changes)
 
 
-def odd_set() -> EvaluationSet:
+def odd_set():
     """Return a set whose first question is unanswerable, and whose second ends a conversation."""
     nothing = Retrieval(rank=None, retrieved_id="ferry-0001", retrieved_content="", score=0)
     open_question = changed(
@@ -172,7 +172,7 @@ def test_beir_is_what_its_loader_reads(tmp_path):
     assert [row[0] for row in judged["test"][::2]] == names[1:]
 
 
-def read_csv(file: Path) -> list[dict[str, str]]:
+def read_csv(file):
     with file.open(encoding="utf-8-sig", newline="") as stream:
         return list(csv.DictReader(stream))
 
@@ -219,7 +219,7 @@ def test_csv_cells_are_no_formulas_however_they_are_read_and_are_restored(tmp_pa
                 assert cell.lstrip(UNSEEN + "\t")[:1] not in set("=+-@＝＋－＠"), (delimiter, cell)
 
 
-def test_jsonl_is_complete(tmp_path: Path) -> None:
+def test_jsonl_is_complete(tmp_path):
     found = two_documents()._replace(splits={"q-1": "train", "q-2": "test"})
     out = written(found, "jsonl", tmp_path)
     made = rows(out / "samples.jsonl")
@@ -291,7 +291,7 @@ def test_ragas_rows(tmp_path):
     )
 
 
-def test_deepeval_golden(tmp_path: Path) -> None:
+def test_deepeval_golden(tmp_path):
     found = two_documents()._replace(splits={"q-1": "train", "q-2": "test"})
     about = {
         "evolution": "simple",
@@ -368,7 +368,7 @@ def test_conversations_and_other_answers_have_their_places(tmp_path):
     ]
 
 
-def test_services_get_what_is_asked_what_is_expected_and_what_else_is_known(tmp_path: Path) -> None:
+def test_services_get_what_is_asked_what_is_expected_and_what_else_is_known(tmp_path):
     found = odd_set()._replace(splits={"q-1": "train", "q-2": "test"})
     sample, known = found.samples[1], rows(written(found, "deepeval", tmp_path) / "goldens.json")[1]
     question, answer, texts = (
@@ -465,7 +465,7 @@ def test_formats_do_not_depend_on_the_order_in_which_attempts_finished(every_for
             assert in_any_order(file) == in_any_order(before), before
 
 
-def in_any_order(file: Path) -> list[str]:
+def in_any_order(file):
     table = pq.read_table(file).to_pylist() if file.suffix == ".parquet" else None
     return sorted(
         map(

@@ -6,18 +6,17 @@ import json
 import os
 from datetime import datetime
 from pathlib import Path
-from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from evaluation_sets import saved, two_documents
+from json_lines import read, write
 from refusal import refuses
 
 import groundset
 from groundset.programs.types import Sample
 from groundset.retrieval import embed
-from groundset.run.run import Run
 
 TIME = datetime(2024, 5, 6, 7, 8, 9)
 QA = [
@@ -38,7 +37,7 @@ QA = [
 ]
 
 
-def corpus_row(name: str, text: str, **changes) -> dict[str, Any]:
+def corpus_row(name, text, **changes):
     metadata = {
         "last_modified_datetime": TIME,
         "prev_id": None,
@@ -62,19 +61,11 @@ CORPUS = [
 ]
 
 
-def write_tables(
-    folder: Path, qa: list[dict[str, Any]] = QA, corpus: list[dict[str, Any]] = CORPUS
-) -> Path:
+def write_tables(folder, qa=QA, corpus=CORPUS):
     folder.mkdir(exist_ok=True)
     pq.write_table(pa.Table.from_pylist(qa), folder / "qa.parquet")
     pq.write_table(pa.Table.from_pylist(corpus), folder / "corpus.parquet")
     return folder
-
-
-def write_lines(file: Path, *rows: object) -> Path:
-    lines = (row if isinstance(row, str) else json.dumps(row) for row in rows)
-    file.write_text("".join(f"{line}\n" for line in lines), "utf-8")
-    return file
 
 
 @pytest.fixture(autouse=True)
@@ -82,7 +73,7 @@ def embedder(word_encoder, monkeypatch):
     monkeypatch.setattr(embed, "open_embedder", lambda spec: word_encoder())
 
 
-def imported(*files: Path, out: Path, format: str = "autorag") -> Run:
+def imported(*files, out, format="autorag"):
     return groundset.import_files(files, out=out, format=format, quiet=True)
 
 
@@ -106,7 +97,7 @@ def test_command_imports_a_folder(tmp_path, status_of, capsys):
     assert str(tmp_path) not in json.dumps(record)
 
 
-def there_and_back(folder: Path, source: Path) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
+def there_and_back(folder, source):
     """Import a set and export it; its rows are returned, and the texts of its documents were
     checked.
     """
@@ -272,7 +263,7 @@ def test_wrong_files_are_named(tmp_path):
     pq.write_table(
         pa.table({"doc_id": ["c1"], "contents": ["Later."], "seen": time}), far / "corpus.parquet"
     )
-    text = write_lines(tmp_path / "notes.txt", "mine")
+    text = write(tmp_path / "notes.txt", ["mine"])
     tables = {
         "questions.csv": b"id,chunk_ids,probability\nq,[],\n",
         "corpus.csv": b"chunk_id,text\nc,=1,2\n",
@@ -288,7 +279,7 @@ def test_wrong_files_are_named(tmp_path):
         ([tmp_path / "no.jsonl"], "jsonl", "no.jsonl: No such file"),
         ([text], "excel", "format excel: choose one of autorag, csv, jsonl"),
         ([text], "jsonl", "notes.txt, line 1: not JSON"),
-        ([write_lines(tmp_path / "none.jsonl")], "jsonl", "there is no question"),
+        ([write(tmp_path / "none.jsonl", [])], "jsonl", "there is no question"),
         ([tmp_path / "empty"], "autorag", "autorag is two files, qa.parquet and corpus.parquet"),
         ([broken], "autorag", "is not a parquet file"),
         ([far], "autorag", "corpus.parquet, after row 0: date value out of range"),
@@ -313,8 +304,8 @@ def test_samples_of_a_run_come_back_whole(tmp_path):
         single.model_copy(update={"retrieval_gt": ()}),
     ]
     run = saved(tmp_path / "run", samples)
-    first, second = (tmp_path / "run" / "samples.jsonl").read_text().splitlines()
-    file = write_lines(tmp_path / "rows.jsonl", {**json.loads(first), "author": "ann"}, second)
+    first, second = read(tmp_path / "run" / "samples.jsonl")
+    file = write(tmp_path / "rows.jsonl", [{**first, "author": "ann"}, second])
     again = imported(file, out=tmp_path / "again", format="jsonl")
     assert again[0].metadata == {"imported": {"difficulty": 3, "author": "ann"}, "kind": "time"}
     assert again[1].retrieval_gt == (), "unanswerable"
@@ -341,9 +332,7 @@ def test_jsonl_rows(tmp_path):
         {"id": 7, "question": "Who?", "answer": "Brenn", "language": "en", "contexts": [CLOCK]},
         {"question": "And?", "answer": "both", "contexts": ["The ferry leaves at nine.", CLOCK]},
     ]
-    run = imported(
-        write_lines(tmp_path / "rows.jsonl", *rows), out=tmp_path / "run", format="jsonl"
-    )
+    run = imported(write(tmp_path / "rows.jsonl", rows), out=tmp_path / "run", format="jsonl")
     assert len(run.chunks) == 2
     assert [len(sample.retrieval_gt) for sample in run] == [1, 1, 2]
     assert run[0].metadata["imported"] == {"author": "ann"}
@@ -370,5 +359,5 @@ def test_jsonl_rows(tmp_path):
     ):
         with refuses(message):
             imported(
-                write_lines(tmp_path / "bad.jsonl", row, bad), out=tmp_path / "none", format="jsonl"
+                write(tmp_path / "bad.jsonl", [row, bad]), out=tmp_path / "none", format="jsonl"
             )

@@ -1,7 +1,7 @@
 """Pushing to a Hub on this machine: commits, errors, and the token."""
 
 import io
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 import hub_server
@@ -11,7 +11,6 @@ from evaluation_sets import private_run, sample, two_documents
 from huggingface_hub import DatasetCard, close_session, constants
 from refusal import refuses
 
-from groundset.exports.hub import Pushed
 from groundset.programs.errors import HubError
 
 # The Hub's client hands bytes to httpx in a way that httpx will drop.
@@ -20,7 +19,6 @@ pytestmark = pytest.mark.filterwarnings(
 )
 CORPUS, QA = "data/corpus/corpus-00000-of-00001.parquet", "data/qa/test-00000-of-00001.parquet"
 OURS = ["README.md", CORPUS, QA, "groundset.json"]
-Push = Callable[..., Pushed]
 
 
 @pytest.fixture
@@ -34,7 +32,7 @@ def hub(monkeypatch) -> Iterator[Any]:
         close_session()
 
 
-def table(content: bytes) -> pd.DataFrame:
+def table(content):
     return pd.read_parquet(io.BytesIO(content))
 
 
@@ -125,17 +123,15 @@ def test_changes_meanwhile_are_not_overwritten(hub, push, monkeypatch):
         ("GET /api/datasets/you/demo", 404, "you/demo does not exist"),
         ("/commit/", 412, "you/demo was changed"),
         ("/commit/", 429, "too many requests"),
-        ("/commit/", 418, "(418: told to fail with 418; (the token))"),
-        ("/repos/create", 502, "failed (502); you/demo is unchanged"),
+        ("/commit/", 418, r"\(418: told to fail with 418; \(the token\)\)"),
+        ("/repos/create", 502, r"failed \(502\); you/demo is unchanged"),
     ],
 )
 def test_hub_errors_are_one_line_without_the_token(hub, push, request_, status, message):
     hub.failing = [(request_, status)] * 6
-    with pytest.raises(HubError) as error:
+    with refuses(message, HubError) as error:
         push()
-    assert message in str(error.value)
     assert "hf_secret" not in str(error.value)
-    assert "\n" not in str(error.value)
 
 
 def test_token_of_the_login_is_used_and_not_leaked(hub, push, monkeypatch, tmp_path, capfd):

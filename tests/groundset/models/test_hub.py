@@ -24,7 +24,7 @@ class Hub(ThreadingHTTPServer):
     def __init__(self):
         super().__init__(("127.0.0.1", 0), _Handler)
         self.content, self.sha256, self.error = WEIGHTS, hashlib.sha256(WEIGHTS).hexdigest(), ""
-        self.asked: list[str] = []
+        self.asked = []
 
 
 class _Handler(BaseHTTPRequestHandler):
@@ -52,7 +52,7 @@ class _Handler(BaseHTTPRequestHandler):
 
     do_HEAD = do_GET  # noqa: N815 - the handler's name
 
-    def log_message(self, format: str, *args: object):
+    def log_message(self, format, *args):
         pass
 
 
@@ -98,7 +98,7 @@ def test_what_is_not_the_file_is_refused(hub):
 )
 def test_a_refusal_says_what_to_do(hub, error, message):
     hub.error = error
-    with pytest.raises((UnknownModelError, UnreachableModelError), match=message):
+    with refuses(message, (UnknownModelError, UnreachableModelError)):
         pull(NAME)
 
 

@@ -17,12 +17,12 @@ class Counting:
     """Answers with the number of the call, and its seed."""
 
     def __init__(self):
-        self.seeds: list[int | None] = []
-        self.error: Exception | None = None
+        self.seeds = []
+        self.error = None
         self.text = "answer"
         self.delay = 0.0
 
-    def complete(self, request: Request) -> Response:
+    def complete(self, request):
         time.sleep(self.delay)
         if self.error:
             raise self.error
@@ -37,7 +37,7 @@ class Counting:
         pass
 
 
-def ask(text: str = "Hello", **config) -> Request:
+def ask(text="Hello", **config):
     return Request(model="local/x", messages=(Message.user(text),), config=Config(**config))
 
 

@@ -18,7 +18,7 @@ pytestmark = pytest.mark.model
 LONG_SYSTEM = "You answer questions about harbours, bridges and ferries in one short sentence. " * 8
 
 
-def ask(text: str, **config) -> Request:
+def ask(text, **config):
     options = {"max_tokens": 8, "temperature": 0.8, "seed": 1, **config}
     return Request(
         model="local/x",

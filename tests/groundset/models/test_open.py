@@ -67,8 +67,8 @@ def test_a_saved_program_holds_the_specification_and_opens_nothing(tmp_path, mon
         assert json.loads(text)["lm"]["engine"]["state"] == {"spec": server.spec}
         loaded = dspy.Predict("question -> answer")
         loaded.load(tmp_path / "program.json", allow_unsafe_lm_state=True)
-        with pytest.raises(
-            dspy.LMError, match=r"is not open; open it and set it: program\.set_lm\(groundset\.lm\("
+        with refuses(
+            r"is not open; open it and set it: program\.set_lm\(groundset\.lm\(", dspy.LMError
         ):
             loaded(question="Where?")
         assert server.bodies == []
@@ -117,7 +117,7 @@ def test_trained_weights_are_loaded_under_the_name_of_their_step(smollm2, tmp_pa
 def crafted(smollm2, tmp_path, home) -> Callable[[str], Path]:
     """Return a function that copies the smallest model with another chat template."""
 
-    def make(template: str) -> Path:
+    def make(template):
         data = bytearray(smollm2.read_bytes())
         key = b"tokenizer.chat_template"
         place = data.index(key) + len(key) + 4

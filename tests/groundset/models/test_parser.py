@@ -1,7 +1,6 @@
 """The parser of the guided recipe, and the commands."""
 
 import json
-from typing import Any
 
 import pytest
 from refusal import refuses
@@ -24,7 +23,7 @@ def opened() -> Parser:
     return open_parser("en-core-web-sm")
 
 
-def rows(sentence) -> list[tuple[Any, ...]]:
+def rows(sentence):
     return [
         (t.text, t.lemma_, t.tag_, t.pos_, t.dep_, t.head.i, t.ent_type_, t.ent_iob_)
         for t in sentence

@@ -3,31 +3,26 @@
 import socket
 import threading
 import time
-from collections.abc import Callable
-from typing import Any
 
 import dspy
 import pytest
 from dspy.lm15 import Config, Message, Request
 from dspy.utils.exceptions import LMInvalidRequestError
-from model_server import Answer, ModelServer, serving, wrote
+from model_server import serving, wrote
+from refusal import refuses
 
 from groundset.models.journal import FailingModelError
 from groundset.models.open import open_model
 from groundset.models.server import NoAnswerError
-from groundset.programs.errors import AnswerError, InputError, UnreachableModelError
+from groundset.programs.errors import AnswerError, UnreachableModelError
 
 ERROR = {"error": {"message": "no", "type": "invalid_request_error"}}
 PROBE = "Hi"
 
 
-def ask(
-    answer: Callable[[dict[str, Any]], Answer] | Answer,
-    text: str = "What is a quay?",
-    **options: Any,
-) -> tuple[str, dict[str, Any], list[str]]:
+def ask(answer, text="What is a quay?", **options):
     """Ask once; return what was written, the last request and what was said about it."""
-    said: list[str] = []
+    said = []
     with (
         serving(answer) as server,
         open_model(server.spec, notify=said.append, timeout=5, **options) as model,
@@ -46,12 +41,12 @@ def ask(
         )
 
 
-def after_check(answer: Answer) -> Callable[[dict[str, Any]], Answer]:
+def after_check(answer):
     """Answer the check, and everything else as said."""
     return lambda body: "Hello" if body["messages"][-1]["content"] == PROBE else answer
 
 
-def test_a_request_as_every_server_takes_it() -> None:
+def test_a_request_as_every_server_takes_it():
     written, body, said = ask("It is < |eot_id|>.\nMore", "What is <|eot_id|>?")
     assert written == "It is <|eot_id|>."
     messages = [
@@ -90,7 +85,7 @@ def test_a_request_as_every_server_takes_it() -> None:
         "Here is my thought process: It is. Here is my response: verdict good",
     ],
 )
-def test_thoughts_are_cut_and_get_room(answer: Answer) -> None:
+def test_thoughts_are_cut_and_get_room(answer):
     written, body, said = ask(answer)
     assert written == "verdict good"
     # The limit of a step is for its answer; a stop sequence would end the thought.
@@ -98,16 +93,16 @@ def test_thoughts_are_cut_and_get_room(answer: Answer) -> None:
     assert said == ["HOST: tiny thinks before it answers; each call may take 4096 tokens more"]
 
 
-def test_a_model_that_begins_to_think_later_gets_room() -> None:
-    def think(body: dict[str, Any]) -> Answer:
+def test_a_model_that_begins_to_think_later_gets_room():
+    def think(body):
         long_enough = body["max_tokens"] > 100 or body["messages"][-1]["content"] == PROBE
         return "Paris" if long_enough else wrote(None, finish="length", reasoning="The capital")
 
     assert ask(think)[0] == "Paris"
 
 
-def test_a_thought_that_only_its_end_tells_gets_room_before_the_first_question() -> None:
-    def think(body: dict[str, Any]) -> Answer:
+def test_a_thought_that_only_its_end_tells_gets_room_before_the_first_question():
+    def think(body):
         return (
             "so it is</think>Paris" if body["max_tokens"] > 100 else wrote("so it", finish="length")
         )
@@ -126,9 +121,9 @@ def test_a_thought_that_only_its_end_tells_gets_room_before_the_first_question()
         "analysisHm",
     ],
 )
-def test_nothing_but_thoughts_is_no_answer(answer: Answer) -> None:
-    with pytest.raises(
-        AnswerError, match=r"only thought and written nothing.*turn its thinking off.*more"
+def test_nothing_but_thoughts_is_no_answer(answer):
+    with refuses(
+        r"only thought and written nothing.*turn its thinking off.*more", AnswerError
     ) as caught:
         ask(answer)
     assert caught.value.exit_code == 2
@@ -158,9 +153,7 @@ def test_nothing_but_thoughts_is_no_answer(answer: Answer) -> None:
         ),
     ],
 )
-def test_a_refused_parameter_is_left_out(
-    refused: str, message: str, said: str, left: set[str]
-) -> None:
+def test_a_refused_parameter_is_left_out(refused, message, said, left):
     error = {"error": {"message": message, "param": refused}}
     written, body, lines = ask(lambda body: (400, error) if refused in body else "A\nB")
     assert written == "A"  # a stop sequence that is left out ends the text all the same
@@ -178,9 +171,7 @@ def test_a_refused_parameter_is_left_out(
         (422, [{"loc": ["role"], "msg": "Input is wrong", "input": "system"}]),
     ],
 )
-def test_a_system_text_that_is_refused_is_put_before_the_first_question(
-    status: int, message: Any
-) -> None:
+def test_a_system_text_that_is_refused_is_put_before_the_first_question(status, message):
     written, body, said = ask(
         lambda body: (
             (status, {"detail": message}) if body["messages"][0]["role"] == "system" else "A quay."
@@ -206,63 +197,59 @@ def test_a_system_text_that_is_refused_is_put_before_the_first_question(
         ((422, {"detail": "too strict"}), "HOST answers 422: too strict"),
         ((400, [{"error": {"message": "too strict"}}]), "HOST answers 400: too strict"),
         ((500, ERROR), "HOST answers 500: no"),
-        ((302, ERROR), "HOST redirects to another address"),
         ((200, {"hello": 1}), "HOST does not answer like a model server; check the address"),
         ((200, [1]), "HOST does not answer like a model server"),
         ((200, {"choices": [None]}), "HOST does not answer like a model server"),
-        ((200, {**wrote("x"), "padding": "x" * (9 << 20)}), "HOST answers with more than 8 MB"),
     ],
 )
-def test_a_server_that_cannot_be_used_is_named_before_anything_is_asked(
-    answer: Answer, message: str
-) -> None:
+def test_a_server_that_cannot_be_used_is_named_before_anything_is_asked(answer, message):
     with (
         serving(answer) as server,
-        pytest.raises(UnreachableModelError, match=message.replace("HOST ", r"^\S+ ")),
+        refuses(message.replace("HOST ", r"^\S+ "), UnreachableModelError),
     ):
         open_model(server.spec, notify=print, timeout=5)
     assert server.bodies == []
 
 
-def test_a_provider_needs_its_key(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_provider_needs_its_key(monkeypatch):
     monkeypatch.delenv("OPENAI_API_KEY", raising=False)
-    with pytest.raises(UnreachableModelError, match="openai needs an API key; set OPENAI_API_KEY"):
+    with refuses("openai needs an API key; set OPENAI_API_KEY", UnreachableModelError):
         open_model("openai/gpt-4o-mini", notify=print)
 
 
-def test_nobody_listens() -> None:
+def test_nobody_listens():
     with socket.socket() as bound:
         bound.bind(("127.0.0.1", 0))
         spec = f"openai/tiny@http://127.0.0.1:{bound.getsockname()[1]}/v1"
-        with pytest.raises(
+        with refuses(
+            r"does not answer \(.*refused\); check that the server is running",
             UnreachableModelError,
-            match=r"does not answer \(.*refused\); check that the server is running",
         ):
             open_model(spec)
-    with pytest.raises(UnreachableModelError, match=r"nowhere\.invalid does not answer \("):
+    with refuses(r"nowhere\.invalid does not answer \(", UnreachableModelError):
         open_model("openai/tiny@http://nowhere.invalid/v1", notify=print)
 
 
-def test_the_key_goes_to_the_named_address(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_key_goes_to_the_named_address(monkeypatch):
     monkeypatch.setenv("GROUNDSET_API_KEY", "secret")
     with serving() as server:
         open_model(server.spec).close()
         assert server.keys == ["Bearer secret"]
         server.answer = lambda body: (401, ERROR)
-        with pytest.raises(UnreachableModelError, match="refuses the API key in GROUNDSET_API_KEY"):
+        with refuses("refuses the API key in GROUNDSET_API_KEY", UnreachableModelError):
             open_model(server.spec)
         server.answer = lambda body: (422, {"error": {"message": f"you sent {server.keys[-1]}"}})
-        with pytest.raises(UnreachableModelError, match=r"you sent Bearer \(the key\)"):
+        with refuses(r"you sent Bearer \(the key\)", UnreachableModelError):
             open_model(server.spec)
         monkeypatch.setenv("GROUNDSET_API_KEY", "sécret")
-        with pytest.raises(InputError, match="GROUNDSET_API_KEY contains characters"):
+        with refuses("GROUNDSET_API_KEY contains characters"):
             open_model(server.spec)
 
 
-def test_a_failure_that_passes_is_tried_again(monkeypatch: pytest.MonkeyPatch) -> None:
-    pauses: list[float] = []
+def test_a_failure_that_passes_is_tried_again(monkeypatch):
+    pauses = []
     monkeypatch.setattr(time, "sleep", pauses.append)
-    answers: list[Answer] = [(429, ERROR), (503, ERROR)]
+    answers = [(429, ERROR), (503, ERROR)]
     written, _, said = ask(
         lambda body: answers.pop() if answers and len(body["messages"]) > 1 else "Yes"
     )
@@ -271,7 +258,7 @@ def test_a_failure_that_passes_is_tried_again(monkeypatch: pytest.MonkeyPatch) -
         "HOST answers 503: no; trying again in 2 s",
         "HOST limits the rate of requests (429); trying again in 4 s",
     ]
-    with pytest.raises(NoAnswerError, match="limits the rate"):
+    with refuses("limits the rate", NoAnswerError):
         ask(after_check((429, ERROR)), retries=0)
     with pytest.raises(LMInvalidRequestError) as refused:  # only this request is
         ask(after_check((400, ERROR)))
@@ -298,35 +285,34 @@ def test_a_failure_that_passes_is_tried_again(monkeypatch: pytest.MonkeyPatch) -
         ((400, {"error": {"code": "content_filter", "message": "policy"}}), "answers 400: policy"),
     ],
 )
-def test_one_prompt_that_is_never_answered(answer: Answer, reason: str) -> None:
-    def reply(body: dict[str, Any]) -> Answer:
+def test_one_prompt_that_is_never_answered(answer, reason):
+    def reply(body):
         return answer if "storm" in body["messages"][-1]["content"] else "A quay."
 
     with serving(reply) as server, open_model(server.spec, retries=0) as model:
         for number in range(4):
-            with pytest.raises(LMInvalidRequestError, match=rf"^127\.0\.0\.1:\d+ .*{reason}"):
+            with refuses(rf"^127\.0\.0\.1:\d+ .*{reason}", LMInvalidRequestError):
                 model.lm(f"What is a storm ({number})?")
         assert model.lm("What is a quay?") == ["A quay."]
         for number in range(4):  # four failures and an answer are no failure of the model
             with pytest.raises(LMInvalidRequestError):
                 model.lm(f"What is a storm ({number})?")
-        with pytest.raises(FailingModelError, match=f"5 requests in a row failed: .*{reason}"):
+        with refuses(f"5 requests in a row failed: .*{reason}", FailingModelError):
             model.lm("What is a storm?")
 
 
-def test_a_slow_server() -> None:
+def test_a_slow_server():
     awake = threading.Event()
     with serving(lambda body: "Hello" if awake.wait(5) else "late") as server:
-        with pytest.raises(
-            UnreachableModelError,
-            match=r"did not answer within 0\.3 seconds; set a longer --timeout",
+        with refuses(
+            r"did not answer within 0\.3 seconds; set a longer --timeout", UnreachableModelError
         ):
             open_model(server.spec, timeout=0.3)
         awake.set()
 
 
-def test_an_answer_in_single_bytes_and_one_that_breaks_off() -> None:
-    def trickle(handler: Any) -> None:
+def test_an_answer_in_single_bytes_and_one_that_breaks_off():
+    def trickle(handler):
         handler.wfile.write(b"HTTP/1.1 200 OK\r\nContent-Length: 1000\r\n\r\n")
         while not handler.server.closing.wait(0.02):
             handler.wfile.write(b" ")
@@ -334,19 +320,19 @@ def test_an_answer_in_single_bytes_and_one_that_breaks_off() -> None:
     with serving() as server, open_model(server.spec, timeout=0.5, retries=0) as model:
         server.closing = threading.Event()
         server.fault = trickle
-        with pytest.raises(NoAnswerError, match="did not answer within"):
+        with refuses("did not answer within", NoAnswerError):
             model.lm("Hello")
         server.closing.set()
         server.fault = lambda handler: handler.connection.shutdown(socket.SHUT_RDWR)
-        with pytest.raises(NoAnswerError, match="closed connection before sending response"):
+        with refuses("closed connection before sending response", NoAnswerError):
             model.lm("Hello again")
 
 
-def test_dspy_sees_one_call(tmp_path: Any) -> None:
+def test_dspy_sees_one_call(tmp_path):
     class Seen(dspy.utils.callback.BaseCallback):
         calls = 0
 
-        def on_lm_start(self, call_id: str, instance: Any, inputs: dict[str, Any]) -> None:
+        def on_lm_start(self, call_id, instance, inputs):
             Seen.calls += 1
 
     with (
@@ -362,4 +348,3 @@ def test_dspy_sees_one_call(tmp_path: Any) -> None:
         assert Seen.calls == 1
         assert len(model.lm.history) == 1
         assert model.usage()["calls"] == 1
-    assert isinstance(server, ModelServer)

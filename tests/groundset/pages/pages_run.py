@@ -6,7 +6,7 @@ from typing import Any
 
 from evaluation_sets import sample
 
-from groundset.programs.types import Chunk, Document, Reject, Retrieval, Sample
+from groundset.programs.types import Chunk, Document, Reject, Retrieval
 from groundset.run.run import Run, save_run
 from groundset.run.store import Review
 
@@ -51,7 +51,7 @@ def make_run(
 
     Ids of samples are s0, s1, …; ``record`` are other values of the run's record.
     """
-    documents: dict[str, Document] = {}
+    documents = {}
     for path in dict.fromkeys(paths):
         text = "\n".join(
             f"{passage}{evil}" for passage, own in zip(PASSAGES, paths, strict=True) if own == path
@@ -97,13 +97,7 @@ def review(
     )
 
 
-def _sample(
-    number: int,
-    question: str,
-    answer: str,
-    chunks: Sequence[Chunk],
-    changes: Mapping[int, Mapping[str, Any]],
-) -> Sample:
+def _sample(number, question, answer, chunks, changes):
     chunk, place = chunks[number % len(chunks)], number % 4
     found = {"retrieved_id": chunk.chunk_id, "retrieved_content": chunk.text, "score": 1}
     evidence = PASSAGES[place].split(",")[0].split(".")[0].replace("*", "")

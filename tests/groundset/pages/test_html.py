@@ -7,7 +7,7 @@ from groundset.pages.html import excerpt, marked
 TEXT = "The **MV *Henn Lady*** was delivered in June 1976, eleven weeks late. She sails in July."
 
 
-def shown(pieces: list[tuple[str, str]]) -> list[tuple[str, str]]:
+def shown(pieces):
     return [(text, css) for text, css in pieces if css]
 
 

@@ -2,7 +2,6 @@
 
 import json
 import re
-from collections.abc import Callable
 from html.parser import HTMLParser
 
 import pytest
@@ -10,28 +9,26 @@ from pages_run import ASKED, EVIL, EVILS, review
 from refusal import refuses
 
 from groundset.pages.report import ReportOptions, report, report_page, report_record
-from groundset.run.run import Run
 
-MakeRun = Callable[..., Run]
 SECTIONS = ["questions", "made", "retrieval", "variety", "cost"]
 
 
 class Page(HTMLParser):
     """The text, tags and attributes of a page."""
 
-    def __init__(self, page: str):
+    def __init__(self, page):
         super().__init__()
-        self.tags: list[str] = []
-        self.attributes: list[tuple[str, str | None]] = []
+        self.tags = []
+        self.attributes = []
         self.text = ""
         self.feed(page)
         self.text = " ".join(self.text.split())
 
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]):
+    def handle_starttag(self, tag, attrs):
         self.tags.append(tag)
         self.attributes += attrs
 
-    def handle_data(self, data: str):
+    def handle_data(self, data):
         if self.tags[-1:] != ["style"]:
             self.text += f" {data}"
 
@@ -114,7 +111,7 @@ def test_figures(make_run):
     }
 
 
-def test_documents_that_contradict_each_other_are_named(make_run: MakeRun) -> None:
+def test_documents_that_contradict_each_other_are_named(make_run):
     variants = [{"answer": "at ten", "chunk_id": name} for name in ("c1", "c2", "gone")]
     run = make_run(
         changes={0: {"metadata": {"variants": variants}}, 1: {"metadata": {"variants": 1}}}
@@ -167,7 +164,6 @@ def test_wording_beside_that_of_users(make_run, tmp_path, capsys):
     file, run = tmp_path / "log.csv", make_run().folder
     file.write_text("query,chunk_id\nferry departure,c0\nwhen sundays open,\n", "utf-8")
     page = report(ReportOptions(run=run, queries=file))
-    assert page is not None
     text = Page(page.read_text("utf-8")).text
     assert "Words per query of your users 2 half of them 2 to 3" in text
     assert "The same of your users’ queries 0.50 half of them 0.50 to 0.50" in text

@@ -1,19 +1,15 @@
 """Labels made from reviews."""
 
-import json
 from collections import Counter
-from collections.abc import Callable
 from pathlib import Path
 
+from json_lines import read
 from pages_run import PASSAGES, review
 from refusal import refuses
 
 from groundset.optimizers.labels import read_rows
 from groundset.pages import verdicts
 from groundset.pages.verdicts import LabelsFromOptions, labels_from, labels_of
-from groundset.run.run import Run
-
-MakeRun = Callable[..., Run]
 
 
 def test_verdicts_become_labels(make_run):
@@ -92,7 +88,7 @@ def test_the_command(make_run, tmp_path, capsys, monkeypatch):
     monkeypatch.setattr(verdicts, "open_run", runs.__getitem__)
     out = tmp_path / "labels.jsonl"
     labels_from(LabelsFromOptions(runs=(Path("one"), Path("two")), out=out))
-    rows = [json.loads(line) for line in out.read_text("utf-8").splitlines()]
+    rows = read(out)
     assert [row["label"] for row in rows] == ["good", "bad"], (
         "one question of two runs is one label"
     )

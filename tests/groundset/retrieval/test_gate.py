@@ -3,14 +3,13 @@
 import json
 import re
 import shutil
-from pathlib import Path
-from typing import Any
 
 import pytest
-from searched_run import WORDS, about_words, chunks_of, ranked, sample
+from evaluation_sets import chunk
+from json_lines import write
+from refusal import refuses
+from searched_run import CHUNKS, about_words, compared, ranked, round_trip
 
-from groundset.evaluation import RoundtripOptions, compare, roundtrip
-from groundset.programs.errors import InputError
 from groundset.searching import MEASURES
 
 
@@ -33,35 +32,23 @@ from groundset.searching import MEASURES
         (lambda n: 2 if n < 3 else 1, 0, r"\*\*No loss seen\*\* .* nDCG@10 1\.00 → 0\.93 "),
     ],
 )
-def test_gate(
-    make_run: Any,
-    tmp_path: Path,
-    capsys: pytest.CaptureFixture[str],
-    written: bool,
-    found: Any,
-    status: int,
-    said: str,
-) -> None:
-    run, old, new = (
-        make_run(about_words()),
-        tmp_path / "old.jsonl",
-        ranked(tmp_path / "new.jsonl", found),
-    )
-    ranked(old, lambda n: 1)
+def test_gate(make_run, tmp_path, capsys, written, found, status, said):
+    run, new = make_run(about_words()), ranked(tmp_path / "new.jsonl", found)
+    old = ranked(tmp_path / "old.jsonl", lambda n: 1)
     if written:
         baseline = tmp_path / "rows.jsonl"
-        roundtrip(RoundtripOptions.parse({"run": run, "ranking": (old,), "out": baseline}))
+        round_trip(run=run, ranking=(old,), out=baseline)
         old = baseline
     options = {"run": run, "ranking": (new,), "baseline": old}
-    assert roundtrip(RoundtripOptions.parse(options)) == status
+    assert round_trip(**options) == status
     assert re.match(said, capsys.readouterr().out.splitlines()[-1])
-    assert roundtrip(RoundtripOptions.parse({**options, "as_json": True})) == status
+    assert round_trip(**options, as_json=True) == status
     record = json.loads(capsys.readouterr().out)["gate"]
     assert record["passed"] == (status == 0)
     assert len(record["changes"]) == 1
 
 
-def test_gate_finds_a_loss_in_a_stratum(make_run: Any, tmp_path: Path) -> None:
+def test_gate_finds_a_loss_in_a_stratum(make_run, tmp_path):
     asked = [
         each.model_copy(
             update={
@@ -74,60 +61,49 @@ def test_gate_finds_a_loss_in_a_stratum(make_run: Any, tmp_path: Path) -> None:
     ]
     new = ranked(tmp_path / "new.jsonl", lambda n: None if n < 12 else 1, asked)
     old = ranked(tmp_path / "old.jsonl", lambda n: 1 if n < 12 else None, asked)
-    found = compare(
-        RoundtripOptions.parse({"run": make_run(asked), "ranking": (new,), "baseline": old})
-    ).gate
-    assert found is not None
+    found = compared(run=make_run(asked), ranking=(new,), baseline=old).gate
     assert [change.stratum for change in found.changes] == ["all questions", "evolution `x|y`"]
     assert [change.is_loss for change in found.changes] == [False, True]
     assert "; `evolution 'x|y'`: 1.00 → 0.00 (" in found.markdown()
 
 
-def test_the_measure_that_is_named_decides(make_run: Any, tmp_path: Path) -> None:
-    new, old = (
-        ranked(tmp_path / "new.jsonl", lambda n: 5),
-        ranked(tmp_path / "old.jsonl", lambda n: 1),
-    )
+def test_the_measure_that_is_named_decides(make_run, tmp_path):
+    new = ranked(tmp_path / "new.jsonl", lambda n: 5)
+    old = ranked(tmp_path / "old.jsonl", lambda n: 1)
     options = {"run": make_run(about_words()), "ranking": (new,), "baseline": old}
-    assert roundtrip(RoundtripOptions.parse({**options, "measure": "recall@5"})) == 0
-    assert roundtrip(RoundtripOptions.parse({**options, "measure": "recall@1"})) == 4
+    assert round_trip(**options, measure="recall@5") == 0
+    assert round_trip(**options, measure="recall@1") == 4
 
 
-def test_a_baseline_of_out_survives_other_chunks_and_refused_questions(
-    make_run: Any, tmp_path: Path
-) -> None:
+def test_a_baseline_of_out_survives_other_chunks_and_refused_questions(make_run, tmp_path):
     ranking = ranked(tmp_path / "main.jsonl", lambda n: 1)
     rows = tmp_path / "rows.jsonl"
     run = make_run(about_words())
-    compare(RoundtripOptions.parse({"run": run, "ranking": (ranking,), "out": rows}))
+    compared(run=run, ranking=(ranking,), out=rows)
     shutil.rmtree(run)
 
-    chunks = [
-        each.model_copy(update={"chunk_id": f"new-{each.chunk_id}"}) for each in chunks_of(16)
-    ]
+    chunks = [chunk(f"new-{each.chunk_id}", each.text) for each in CHUNKS]
     asked = [
-        sample(n, f"find {WORDS[n]}", (each.chunk_id,), chunk=each).model_copy(
-            update={"metadata": {"aligned": "moved"}}
+        each.model_copy(
+            update={
+                "contexts": (chunk,),
+                "retrieval_gt": ((chunk.chunk_id,),),
+                "metadata": {"aligned": "moved"},
+            }
         )
-        for n, each in enumerate(chunks[:15])
+        for each, chunk in zip(about_words(), chunks[:15], strict=False)
     ]
-    ranking.write_text(
-        "".join(
-            json.dumps({"id": each.id, "chunk_ids": list(each.retrieval_gt[0])}) + "\n"
-            for each in asked
-        )
-    )
+    write(ranking, [{"id": each.id, "chunk_ids": [*each.retrieval_gt[0]]} for each in asked])
     options = {"run": make_run(asked, chunks, refused=["q0", "q1"]), "ranking": (ranking,)}
-    found = compare(RoundtripOptions.parse({**options, "baseline": rows}))
+    found = compared(**options, baseline=rows)
     assert len(found.samples) == 13
     assert "Questions that a reviewer refused are left out: 2." in found.notes
-    assert found.gate is not None
     assert (found.gate.losses, found.gate.notes) == (
         [],
         ["Left out, as only the run or only the baseline has them: 3 questions."],
     )
-    with pytest.raises(InputError, match="ranks chunks, which differ since the run was aligned"):
-        compare(RoundtripOptions.parse({**options, "baseline": ranking}))
+    with refuses("ranks chunks, which differ since the run was aligned"):
+        compared(**options, baseline=ranking)
 
 
 @pytest.mark.parametrize(
@@ -143,13 +119,8 @@ def test_a_baseline_of_out_survives_other_chunks_and_refused_questions(
         (None, "--baseline: name one --ranking FILE"),
     ],
 )
-def test_wrong_baselines(make_run: Any, tmp_path: Path, row: Any, message: str) -> None:
-    (tmp_path / "old.jsonl").write_text(json.dumps(row), encoding="utf-8")
+def test_wrong_baselines(make_run, tmp_path, row, message):
+    old = write(tmp_path / "old.jsonl", [row])
     rankings = (ranked(tmp_path / "new.jsonl", lambda n: 1),) if row else ()
-    options = {
-        "run": make_run(about_words()),
-        "ranking": rankings,
-        "baseline": tmp_path / "old.jsonl",
-    }
-    with pytest.raises(InputError, match=message):
-        compare(RoundtripOptions.parse(options))
+    with refuses(message):
+        compared(run=make_run(about_words()), ranking=rankings, baseline=old)

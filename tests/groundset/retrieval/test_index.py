@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from groundset.retrieval.index import Index
 
 
-def unit(rows: np.ndarray) -> np.ndarray:
+def unit(rows):
     return np.asarray(rows / np.linalg.norm(rows, axis=1, keepdims=True), dtype=np.float32)
 
 
@@ -33,12 +33,12 @@ class Rows:
         return self.rows[[int(text) for text in texts]]
 
 
-def index_of(vectors, encoder) -> Index:
+def index_of(vectors, encoder):
     chunks = [chunk(f"c{n}", f"**text** {n}", title="D") for n in range(len(vectors))]
     return Index(vectors, chunks, encoder)
 
 
-def index_of_angles(*angles: float) -> Index:
+def index_of_angles(*angles):
     return index_of(Angles().encode(map(str, angles)), Angles())
 
 

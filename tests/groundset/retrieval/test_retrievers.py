@@ -18,7 +18,7 @@ BY_ID = {f"c {n}": text for n, text in enumerate(TEXTS)}
 CHUNKS, QUESTIONS = [f"c {n}" for n in range(4)], [f"q {n}" for n in range(3)]
 
 
-def by_formula(words: list[str], place: int) -> float:
+def by_formula(words, place):
     """Return the score by the formula of Lucene, k1 = 1.5 and b = 0.75."""
     texts = [text.lower().replace(".", "").split() for text in TEXTS]
     mean = sum(map(len, texts)) / len(texts)

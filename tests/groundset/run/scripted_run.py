@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from json_lines import write
 from scripted import ScriptedEngine
 
 from groundset.models.journal import Engine
@@ -53,11 +54,10 @@ def write_chunks(file: Path) -> Path:
         {"chunk_id": f"m{n}", "doc_id": f"mills-{n // 5}", "text": sections(place)}
         for n, place in enumerate(PLACES)
     )
-    file.write_text("".join(json.dumps(row) + "\n" for row in rows))
-    return file
+    return write(file, rows)
 
 
-def _ask(prompt: str) -> str:
+def _ask(prompt):
     place, year = _BUILT.findall(prompt)[0]
     form = re.findall(r"(\w+): ask", prompt)[0]
     question = f"When did {place} get its mill, {place.lower()}wheel and {place.lower()}race?"
@@ -69,7 +69,7 @@ def _ask(prompt: str) -> str:
     )
 
 
-def _combine(prompt: str) -> str:
+def _combine(prompt):
     built = _BUILT.findall(prompt)
     (first, _), (second, _) = built[:2]
     oldest = min(built, key=lambda row: row[1])[0]
@@ -78,7 +78,7 @@ def _combine(prompt: str) -> str:
     return f"Kind: comparison\nQuestion: {question}\nAnswer: that of {oldest}\nEvidence: {evidence}"
 
 
-def _judge(prompt: str) -> str:
+def _judge(prompt):
     built = dict(_BUILT.findall(prompt))
     question = prompt.rpartition("Question:")[2]
     asked = [place for place in PLACES if place in question]
@@ -143,7 +143,7 @@ class Opened:
         monkeypatch.setattr("groundset.run.generate.open_model", self._open_model)
         monkeypatch.setattr("groundset.run.generate.open_embedder", lambda spec, notify: encoder)
 
-    def _open_model(self, spec: str, *, journal: Any, **options: Any) -> Model:
+    def _open_model(self, spec, *, journal, **options):
         script = self.critic if spec == "critic" else self.script
         name = spec if spec == "critic" else "scripted"
         sha256 = SHA256 if spec != "changed" else "cd" * 32

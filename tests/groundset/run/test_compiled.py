@@ -1,9 +1,7 @@
 """Compiled states: what DSPy saves is taken, anything else is refused in one line."""
 
 import json
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import dspy
 import pytest
@@ -69,7 +67,7 @@ def test_a_state_may_write_fewer_outputs(saved):
         read_states(saved.parent)
 
 
-def change(**values) -> Callable[[dict[str, Any]], Any]:
+def change(**values):
     return lambda state: state | values
 
 

@@ -4,9 +4,9 @@ import json
 import shutil
 from collections import Counter
 from pathlib import Path
-from typing import Any
 
 import pytest
+from json_lines import read
 from refusal import refuses
 from scripted_run import PLACES, write_documents
 
@@ -24,10 +24,6 @@ from groundset.run.store import DATABASE, Review, Store
 PARQUET_ROWS = groundset.rows.parquet_rows
 
 
-def rows(folder: Path, name: str) -> list[dict[str, Any]]:
-    return [json.loads(line) for line in (folder / name).read_text().splitlines()]
-
-
 def test_documents_become_samples_with_provenance(opened, tmp_path, monkeypatch):
     monkeypatch.setattr("groundset.rows.parquet_rows", PARQUET_ROWS)
     documents = write_documents(tmp_path / "docs")
@@ -40,7 +36,7 @@ def test_documents_become_samples_with_provenance(opened, tmp_path, monkeypatch)
         "multi_context": 1,
         "conditional": 1,
     }
-    written = rows(opened.out, "samples.jsonl")
+    written = read(opened.out / "samples.jsonl")
     assert [row["id"] for row in written] == [sample.id for sample in run]
     one = next(row for row in written if row["evolution"] == "simple")
     (context,) = one["contexts"]
@@ -52,7 +48,7 @@ def test_documents_become_samples_with_provenance(opened, tmp_path, monkeypatch)
     assert one["probability"] == 0.9
     pair = next(row for row in written if row["evolution"] == "multi_context")
     assert len(pair["contexts"]) == len(pair["retrieval_gt"]) == 2
-    rejects = rows(opened.out, "rejects.jsonl")
+    rejects = read(opened.out / "rejects.jsonl")
     assert rejects
     assert all(row["chunk_id"] in run.chunks and row["reason"] and row["step"] for row in rejects)
     record = json.loads((opened.out / "run.json").read_text())
@@ -353,7 +349,7 @@ def test_a_critic_judges_and_the_other_model_writes(opened):
     assert set(opened.critic.steps()) == {"chunk", "judge"}
 
 
-def prompts(opened, step: str) -> str:
+def prompts(opened, step):
     asked = (request for name, request in opened.script.requests if name == step)
     return "\n".join(str(request.messages) for request in asked)
 

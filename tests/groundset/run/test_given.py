@@ -17,7 +17,7 @@ _PLACES = ("Gower", "GOWER", "Nowhere", "Calder", "Arden")
 GOWER, AGAIN, NOWHERE, CALDER, ARDEN = map("When was the mill of {} built?".format, _PLACES)
 
 
-def judge(prompt: str) -> str:
+def judge(prompt):
     """Read a passage: Nowhere is in none, Arden is not clear, and of Calder it is not sure."""
     passage, _, question = prompt.rpartition("Question:")
     place = next((name for name in ("Gower", "Arden") if name in question and name in passage), "")
@@ -32,7 +32,7 @@ def judge(prompt: str) -> str:
     )
 
 
-def test_questions_that_differ_in_vowel_signs_are_no_duplicates() -> None:
+def test_questions_that_differ_in_vowel_signs_are_no_duplicates():
     encoder = SimpleNamespace(encode=lambda texts: np.ones((len(texts), 1), np.float32))
     for asked in (["नाव दिन में?", "नाव दान में?"], ["ปีนี้", "ปูนี้"]):
         assert list(grouped(dict.fromkeys(asked, 1), encoder)) == asked

@@ -1,14 +1,13 @@
 """`groundset judge` and its function: rows in, rows with decisions out."""
 
-import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from contextlib import contextmanager
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from labelled import write
+from json_lines import read, write
 from model_server import serving, wrote
 from refusal import refuses
 from scripted import ScriptedEngine, scripted_lm
@@ -48,11 +47,11 @@ Scripted = Callable[[dict[str, Any]], ScriptedEngine]
 def scripted(monkeypatch) -> Scripted:
     """Open a model that answers from a script."""
 
-    def script(answers: dict[str, Any]) -> ScriptedEngine:
+    def script(answers):
         lm, engine = scripted_lm(answers)
 
         @contextmanager
-        def open_model(spec: str, **options) -> Iterator[Any]:
+        def open_model(spec, **options):
             yield SimpleNamespace(lm=lm, name=spec)
 
         monkeypatch.setattr(opening, "open_model", open_model)
@@ -61,9 +60,9 @@ def scripted(monkeypatch) -> Scripted:
     return script
 
 
-def run_command(kind: str, file: Path, out: Path, **options) -> list[dict[str, Any]]:
+def run_command(kind, file, out, **options):
     judge(JudgeOptions.parse({"kind": kind, "file": file, "out": out, "quiet": True, **options}))
-    return [json.loads(line) for line in out.read_text("utf-8").split("\n") if line]
+    return read(out)
 
 
 def test_a_language_model_judges_the_rows_of_a_file(scripted, tmp_path, capsys):

@@ -1,6 +1,6 @@
 """Which chunks a question about several can be asked about."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 
 import pytest
 from evaluation_sets import chunk
@@ -57,7 +57,7 @@ def pairs() -> Callable[..., Pairs]:
         for name, text in TEXTS.items()
     }
 
-    def nearest(chunk_id: str, limit: int) -> list[Hit]:
+    def nearest(chunk_id, limit):
         return [
             Hit(name, "", "", similarity)
             for name, similarity in SIMILAR.items()
@@ -67,7 +67,7 @@ def pairs() -> Callable[..., Pairs]:
     return lambda **options: Pairs(chunks, nearest, **options)
 
 
-def partners(pairs: Pairs, chunk_id: str) -> list[Sequence[str]]:
+def partners(pairs, chunk_id):
     return list(pairs.partners(chunk_id))
 
 

@@ -2,13 +2,12 @@
 
 import random
 from collections import Counter
-from collections.abc import Callable
 
 import pytest
 from evaluation_sets import chunk, sample
 
 from groundset.programs.types import Reject
-from groundset.run.plan import Plan, Task, quotas
+from groundset.run.plan import Plan, quotas
 from groundset.run.store import Attempt, Result
 
 TEXT = "If it rains, mill {} stands still. It has two wheels. It was built long ago."
@@ -16,9 +15,7 @@ PASSAGES = {f"c{n}": TEXT.format(n) for n in range(12)}
 MIX = {"simple": 0.5, "reasoning": 0.25, "conditional": 0.25}
 
 
-def finished(
-    task: Task, evolution: str | None, plan: Plan, *, exhausted: bool = False, step: str = "judge"
-) -> Attempt:
+def finished(task, evolution, plan, *, exhausted=False, step="judge"):
     """The attempt of a task, with a good question of a form or a refused one."""
     if evolution is None:
         reject = Reject(
@@ -33,7 +30,7 @@ def finished(
     return Attempt(task.number, task.chunks, task.wanted, state, Result(sample=good))
 
 
-def run(plan: Plan, answer: Callable[[Task], str | None], most: int = 500) -> list[Attempt]:
+def run(plan, answer, most=500):
     """Make attempts one after the other until the plan ends."""
     attempts = []
     while (task := plan.next()) is not None and len(attempts) < most:

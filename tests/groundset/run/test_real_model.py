@@ -1,7 +1,5 @@
 """A whole run with the smallest model: interrupted, continued, and the same as one that was not."""
 
-from pathlib import Path
-
 import pytest
 
 from groundset.run.generate import make_run
@@ -10,7 +8,7 @@ from groundset.run.options import GenerateOptions
 pytestmark = pytest.mark.model
 
 
-def write_document(folder: Path) -> Path:
+def write_document(folder):
     """A document of two chunks with plain facts."""
     folder.mkdir()
     parts = [

@@ -35,7 +35,7 @@ def run(tmp_path) -> Run:
     )
 
 
-def shown(run: Run, capsys: pytest.CaptureFixture[str], **options: object) -> str:
+def shown(run, capsys, **options):
     show(ShowOptions.parse({"run": run.folder, **options}))
     return capsys.readouterr().out
 

@@ -100,14 +100,14 @@ def test_a_closed_run_can_be_read_where_nothing_can_be_written(folder):
         folder.chmod(0o700)
 
 
-def damage_a_page(file: Path):
+def damage_a_page(file):
     data = bytearray(file.read_bytes())
     data[4096:4196] = b"\xff" * 100
     file.write_bytes(data)
 
 
-def run_sql(*statements: str) -> object:
-    def change(file: Path):
+def run_sql(*statements):
+    def change(file):
         connection = sqlite3.connect(file)
         for statement in statements:
             connection.execute(statement)

@@ -5,25 +5,18 @@ from foreign_files import pdf
 
 from groundset.corpus.parsing import UnparsableError
 from groundset.corpus.parsing.pages import Line, Page, PageTable, without_running_heads
-from groundset.corpus.parsing.pdf import (
-    pages_to_markdown,
-    parse_pdf,
-    plain_line,
-    split_page_marks,
-)
+from groundset.corpus.parsing.pdf import pages_to_markdown, parse_pdf, plain_line, split_page_marks
 
 
-def line(
-    text: str, y: float, *, box: int = 0, size: float = 10.0, x0: float = 50.0, bold: bool = False
-) -> Line:
+def line(text, y, *, box=0, size=10.0, x0=50.0, bold=False):
     return Line(text, box, x0, x0 + 5 * len(text), y + size, y, size, bold)
 
 
-def page(*lines: Line, tables: list[PageTable] | None = None) -> Page:
+def page(*lines, tables=None):
     return Page(800.0, list(lines), tables or [])
 
 
-def test_lines_become_paragraphs_and_hyphenated_words_are_rejoined() -> None:
+def test_lines_become_paragraphs_and_hyphenated_words_are_rejoined():
     texts = (
         "The trans-",
         "former was bro-",
@@ -39,27 +32,27 @@ def test_lines_become_paragraphs_and_hyphenated_words_are_rejoined() -> None:
     )
 
 
-def test_compound_used_elsewhere_keeps_its_hyphen() -> None:
+def test_compound_used_elsewhere_keeps_its_hyphen():
     text = pages_to_markdown(
         [page(line("A well-known case is well-", 500), line("known to all of us here.", 488))]
     )
     assert text == "A well-known case is well-known to all of us here."
 
 
-def test_document_without_hyphenation_keeps_every_hyphen() -> None:
+def test_document_without_hyphenation_keeps_every_hyphen():
     lines = [line(f"Line number {n} is here", 700 - 12 * n) for n in range(60)]
     text = pages_to_markdown([page(*lines, line("a nine-", -20), line("minute wait.", -32))])
     assert text.endswith("a nine-minute wait.")
 
 
-def test_indentation_starts_a_paragraph_but_not_in_list_items() -> None:
+def test_indentation_starts_a_paragraph_but_not_in_list_items():
     lines = [line("First one.", 500), line("Second one is", 488, x0=60), line("longer.", 476)]
     assert pages_to_markdown([page(*lines)]) == "First one.\n\nSecond one is longer."
     items = [line("• one item that", 500), line("goes on", 488, x0=60), line("• two", 476)]
     assert pages_to_markdown([page(*items)]) == "- one item that goes on\n\n- two"
 
 
-def test_headings_by_font_size_and_bold_text() -> None:
+def test_headings_by_font_size_and_bold_text():
     lines = [
         line("The title of", 600, size=20.0),
         line("this paper", 576, size=20.0),
@@ -74,7 +67,7 @@ def test_headings_by_font_size_and_bold_text() -> None:
     assert headings == ["# The title of this paper", "## Introduction", "### A bold heading"]
 
 
-def test_running_heads_and_page_numbers_are_dropped() -> None:
+def test_running_heads_and_page_numbers_are_dropped():
     pages = [
         page(
             line("Report 2020", 780, box=0),
@@ -107,7 +100,7 @@ BODY = "Sentences that are long enough to set the size of the text"
         (["1905"], 750, 18),
     ],
 )
-def test_lines_that_differ_in_numbers_are_text(texts: list[str], y: float, size: float) -> None:
+def test_lines_that_differ_in_numbers_are_text(texts, y, size):
     pages = [page(line(text, y, size=size), line(BODY, 400, box=1)) for text in texts]
     assert without_running_heads(pages) == (pages, [])
 
@@ -121,7 +114,7 @@ def test_lines_that_differ_in_numbers_are_text(texts: list[str], y: float, size:
         (["i", "ii", "1", "2"], 3),
     ],
 )
-def test_heads_of_chapters_and_of_odd_pages_are_dropped(heads: list[str], named: int) -> None:
+def test_heads_of_chapters_and_of_odd_pages_are_dropped(heads, named):
     chapters = ("Beds", "Keys", "Lost keys", "Fees")
     texts = [[line(chapter, 700, box=1, size=16), line(BODY, 400, box=2)] for chapter in chapters]
     pages = [page(line(head, 770, size=8), *rest) for head, rest in zip(heads, texts, strict=True)]
@@ -130,7 +123,7 @@ def test_heads_of_chapters_and_of_odd_pages_are_dropped(heads: list[str], named:
     assert len(dropped) == named
 
 
-def test_sentence_is_joined_across_pages_and_captions() -> None:
+def test_sentence_is_joined_across_pages_and_captions():
     pages = [
         page(
             line("The river rose until", 100, box=0),
@@ -147,17 +140,17 @@ def test_sentence_is_joined_across_pages_and_captions() -> None:
     ]
 
 
-def test_marks_in_a_document_are_dropped() -> None:
+def test_marks_in_a_document_are_dropped():
     assert plain_line("\ufdd07\ufdd1 a\n b") == "7 a b"
 
 
-def test_pages_without_text() -> None:
+def test_pages_without_text():
     text, starts = split_page_marks(pages_to_markdown([page(), page(), page(line("A line.", 500))]))
     assert text == "A line."
     assert [(start.page, start.start) for start in starts] == [(3, 0)]
 
 
-def test_table_keeps_its_position() -> None:
+def test_table_keeps_its_position():
     table = PageTable(50, 450, 300, 400, [["Item", "Cost"], ["A|B", "5"]])
     text = pages_to_markdown(
         [page(line("Before.", 500, box=0), line("After.", 300, box=1), tables=[table])]
@@ -165,7 +158,7 @@ def test_table_keeps_its_position() -> None:
     assert text == "Before.\n\n| Item | Cost |\n| --- | --- |\n| A\\|B | 5 |\n\nAfter."
 
 
-def test_table_goes_on_over_pages() -> None:
+def test_table_goes_on_over_pages():
     parts = [["Item", "Cost"], ["Lamp", "5"]], [["Item", "Cost"], ["Hub", "6"]], [["Key", "7"]]
     pages = [page(tables=[PageTable(50, 450, 300, 400, rows)]) for rows in parts]
     other = PageTable(50, 450, 300, 400, [["Town", "Code"], ["Keld", "8"]], is_headed=True)
@@ -175,7 +168,7 @@ def test_table_goes_on_over_pages() -> None:
     assert [text[start.start :][2:6] for start in starts] == ["Item", "Hub ", "Key ", "Town"]
 
 
-def test_table_with_rules_above_and_below_only() -> None:
+def test_table_with_rules_above_and_below_only():
     cells = (("Pump", "Use of it"), ("K1", "lifts water from"), ("", "deep wells"), ("K2", "none"))
     words = "".join(
         f"BT /F1 12 Tf {x} {640 - 18 * row} Td ({text}) Tj ET "
@@ -191,7 +184,7 @@ def test_table_with_rules_above_and_below_only() -> None:
     assert "|" not in parse_pdf(pdf(TEXT + b"50 760 m 400 760 l S 50 740 m 400 740 l S")).text
 
 
-def test_empty_pages() -> None:
+def test_empty_pages():
     assert pages_to_markdown([page()]) == ""
 
 
@@ -202,7 +195,7 @@ def test_empty_pages() -> None:
         (b"%PDF-1.7 and then nothing", "damaged pdf file"),
     ],
 )
-def test_unparsable_file(data: bytes, reason: str) -> None:
+def test_unparsable_file(data, reason):
     with pytest.raises(UnparsableError, match=reason):
         parse_pdf(data)
 
@@ -210,7 +203,7 @@ def test_unparsable_file(data: bytes, reason: str) -> None:
 TEXT = b"BT /F1 12 Tf 50 750 Td (The mill was built by two brothers in the year 1887.) Tj ET\n"
 
 
-def test_page_with_many_text_boxes_is_read_from_top_to_bottom() -> None:
+def test_page_with_many_text_boxes_is_read_from_top_to_bottom():
     words = b"".join(
         b"1 0 0 1 %d %d Tm (w%d) Tj " % (n % 20 * 28 + 20, 700 - n // 20 * 30, n)
         for n in range(400)
@@ -219,7 +212,7 @@ def test_page_with_many_text_boxes_is_read_from_top_to_bottom() -> None:
     assert text.split()[-400:] == [f"w{number}" for number in range(400)]
 
 
-def test_raised_digits_stay_apart_from_the_number_before() -> None:
+def test_raised_digits_stay_apart_from_the_number_before():
     raised = (
         b"BT /F1 12 Tf 50 700 Td (There are 10) Tj /F1 9.8 Tf 5 Ts (-6) Tj 0 Ts /F1 12 Tf ( stars"
         b" in it.) Tj ET"
@@ -227,7 +220,7 @@ def test_raised_digits_stay_apart_from_the_number_before() -> None:
     assert "There are 10⁻⁶ stars in it." in parse_pdf(pdf(TEXT + raised)).text
 
 
-def test_lines_from_right_to_left_are_read_from_the_right() -> None:
+def test_lines_from_right_to_left_are_read_from_the_right():
     letters = (
         b"/Own/FirstChar 0/LastChar"
         b" 255/Widths[%s]/Encoding<</Differences[97/uni05E9/uni05DC/uni05D5/uni05DD]>>"

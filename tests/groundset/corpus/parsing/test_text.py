@@ -27,12 +27,12 @@ JAPANESE = "東京は日本の首都であり、世界最大級の都市です�
         ("Smiles 🙂 and families 👩‍👩‍👧.", "utf-8"),
     ],
 )
-def test_encodings(text: str, encoding: str) -> None:
+def test_encodings(text, encoding):
     assert decode(text.encode(encoding)) == text
     assert decode("Łódź".encode("iso8859_2"), "iso-8859-2") == "Łódź"
 
 
-def test_stray_byte_changes_no_other() -> None:
+def test_stray_byte_changes_no_other():
     assert decode("Gebühr für Größe".encode() + b" it\x92s") == "Gebühr für Größe it’s"
     for text, encoding in ((JAPANESE, "cp932"), (GERMAN, "mac_roman"), (RUSSIAN, "cp1251")):
         assert decode(text.encode(encoding) + b"\xff " + text.encode(encoding)).startswith(text)
@@ -41,12 +41,12 @@ def test_stray_byte_changes_no_other() -> None:
 @pytest.mark.parametrize(
     "data", [b"\x89PNG\r\n\x1a\n\x00\x00\x00\rIHDR", bytes(range(256)) * 4, b"\xff\xfe\x00\xd8"]
 )
-def test_binary_data_is_unparsable(data: bytes) -> None:
+def test_binary_data_is_unparsable(data):
     with pytest.raises(UnparsableError):
         clean(decode(data))
 
 
-def test_newlines_and_invisible_characters() -> None:
+def test_newlines_and_invisible_characters():
     dirty = "\ufeffone\r\ntwo\rthree\u2028four\x0cfive\x01 soft\u00adhyphen no\xa0break ﬁne  \n\n"
     assert (
         clean(dirty + "x" * 60)
@@ -65,5 +65,5 @@ def test_newlines_and_invisible_characters() -> None:
         (r"C:\Users\Ann\docs\Größe.pdf", "Größe", "groe"),
     ],
 )
-def test_names_of_files(path: str, title: str, name: str) -> None:
+def test_names_of_files(path, title, name):
     assert (name_title(path), document_name(path)) == (title, name)

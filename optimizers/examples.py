@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 import dspy
 
 from groundset.optimizers.labels import FAULTS, NOT_STATED, ChunkLabel, GoldRow, QuestionLabel, Row
-from groundset.programs.forms import EVOLUTIONS, FOLLOW_UP, KINDS, SIMPLE, STYLES, UNANSWERABLE
+from groundset.programs.forms import AS_PERSONA, EVOLUTIONS, FOLLOW_UP, KINDS, SIMPLE, UNANSWERABLE
 from groundset.programs.outcome import (
     AGREE,
     FITS,
@@ -341,7 +341,7 @@ def _revise(row: Any, known: _Known) -> list[dict[str, Any]]:
         values["change"] = MEND.format(fault=_SEVERAL)
         values["new_question"] = row.questions[0]
     elif row.step == "reword":
-        values["change"] = STYLES[row.kind].change.replace("{persona}", row.persona)
+        values["change"] = AS_PERSONA.format(persona=row.persona)
         values |= {"new_question": row.wording, "style": row.kind}
     else:
         conversation = f"User: {row.question} Assistant: {row.answer}"

@@ -23,7 +23,7 @@ from groundset.programs.checks import (
     written_fault,
 )
 from groundset.programs.features import agreement
-from groundset.programs.forms import STYLES, UNANSWERABLE, refers_back, wording_fault
+from groundset.programs.forms import PERSONA, UNANSWERABLE, refers_back, wording_fault
 from groundset.programs.languages import LANGUAGES, language_of
 from groundset.programs.outcome import verdict
 from groundset.programs.text import has_words, one_line
@@ -181,21 +181,21 @@ def _fact(example: dspy.Example, prediction: Any, judge: Judge | None) -> Score:
 def _revised(example: dspy.Example, prediction: Any, judge: Judge | None) -> Score:
     question = tidy_question(prediction.new_question)
     answer = " ".join(str(prediction.new_answer).split())
-    language, style = _language(example), STYLES.get(example.get("style", ""))
+    language, style = _language(example), example.get("style")
     expected = example.get("new_answer") or ""
     if question.casefold() == example.question.casefold():
         return Score(0.0, "It repeats the question without the change.")
-    if style is None:
-        fault = written_fault(question, expected or answer or NOT_STATED, language)
+    if style == PERSONA:
+        fault = wording_fault(example.question, question, expected, language)
     else:
-        fault = wording_fault(style, example.question, question, expected, language)
+        fault = written_fault(question, expected or answer or NOT_STATED, language)
     if fault:
         return Score(0.0, _sentence(fault))
-    if example.get("style") == "follow_up":
+    if style == "follow_up":
         if not refers_back(question, example.question, example.change, language):
             return Score(0.0, "It leaves nothing out that the conversation tells.")
         return Score(1.0)
-    if example.get("style") == "compress" and len(question) >= len(example.question):
+    if style == "compress" and len(question) >= len(example.question):
         return Score(0.0, "It is no shorter than the question.")
     if expected and answer and not _alike(expected, answer, language):
         return Score(_NEARLY, f"Its answer must stay {expected!r}, not {answer!r}.")

@@ -1,5 +1,5 @@
-"""Forms of question: evolutions, which ask for something else, and styles, which word a finished
-one; a row each.
+"""Forms of question: evolutions, which ask for something else, a row each, and a persona, who words
+a finished one.
 """
 
 import re
@@ -25,8 +25,7 @@ _LEAST_ROWS = 3  # header, delimiter and one more
 _TWO_STATEMENTS = 3  # sentences or list items in which two statements can stand apart
 _GIVEN = 0.5  # share of the answer's content words that a wording may not add
 _KEPT = 0.5  # share of the question's content words that it must keep
-PERSONA = "persona"
-
+_WORDS = range(4, 41)  # of a wording
 PERSONAS = (  # for any documents, where the user names none
     "a newcomer who has never heard of the subject",
     "an expert who checks one detail",
@@ -156,43 +155,12 @@ KINDS: Mapping[str, float] = {
 }
 
 
-class Style(NamedTuple):
-    """One row of the table of styles."""
-
-    about: str  # one sentence for the help
-    change: str  # the instruction; ``{persona}`` stands for a person
-    words: tuple[int, int]  # the fewest and the most
-    is_question: bool = True  # whether it must be a full question
-
-
-STYLES: Mapping[str, Style] = {
-    "conversational": Style(
-        "Words the question as one asks a colleague or a chat assistant.",
-        "Word it in everyday words and in the first or second person, as one asks a colleague or a"
-        " chat assistant: one full question of at most 25 words.",
-        (4, 30),
-    ),
-    "terse": Style(
-        "Words the question as a query of at most eight words.",
-        "Word it as a search query of at most eight words and no full sentence, as typed in a"
-        " hurry, but with every name and number and with what is asked for.",
-        (2, 8),
-        False,
-    ),
-    "detailed": Style(
-        "Words the question in 25 to 45 words, with the situation that leads to it.",
-        "Word it in 30 to 40 words: first a sentence on what the person who asks is doing, then the"
-        " full question with every name. The situation is everyday and says nothing about the"
-        " subject that the question does not say.",
-        (25, 45),
-    ),
-    PERSONA: Style(
-        "Words the question as a person named by --personas would ask it.",
-        "Word it as {persona} would ask it, in the words and the tone of that person: one full"
-        " question of at most 30 words.",
-        (4, 40),
-    ),
-}
+PERSONA = "persona"
+FORMS = (*EVOLUTIONS, PERSONA)
+AS_PERSONA = (
+    "Word it as {persona} would ask it, in the words and the tone of that person: one full"
+    " question of at most 30 words."
+)
 FOLLOW_UP = (
     "Word it as the next message of this conversation, short and referring back as people speak,"
     " with it, they or there, or by leaving out what was just said, so that nobody who has not read"
@@ -200,20 +168,14 @@ FOLLOW_UP = (
 )
 
 
-def wording_fault(
-    style: Style,
-    question: str,
-    wording: str,
-    answer: str,
-    language: Language,
-) -> str | None:
+def wording_fault(question: str, wording: str, answer: str, language: Language) -> str | None:
     """Return why the wording of a question is refused; None if simple checks accept it."""
-    words, (fewest, most) = len(wording.split()), style.words
+    words = len(wording.split())
     if tokens(question) == tokens(wording):
         return "it is no other wording"
-    if not fewest <= words <= most:
-        return f"it has {words} words, {fewest} to {most} are wanted"
-    if style.is_question and not wording.endswith("?"):
+    if words not in _WORDS:
+        return f"it has {words} words, {_WORDS[0]} to {_WORDS[-1]} are wanted"
+    if not wording.endswith("?"):
         return "it is no question"
     before, after = (numbers(language.in_digits(text)) for text in (question, wording))
     if lost := sorted(before - after):

@@ -14,13 +14,15 @@ from groundset.programs.checks import tidy_question
 from groundset.programs.errors import InputError
 from groundset.programs.faq import is_asked, stated_questions
 from groundset.programs.forms import (
+    AS_PERSONA,
     CONVERSATION,
     EVOLUTIONS,
     FOLLOW_UP,
+    FORMS,
     KINDS,
+    PERSONA,
     PERSONAS,
     SIMPLE,
-    STYLES,
     UNANSWERABLE,
     refers_back,
     spoken,
@@ -85,22 +87,19 @@ class OneChunk(Recipe):
             passage: the text to ask about.
             topic: its title and headings.
             before: what stands just before it.
-            wanted: names of ``EVOLUTIONS`` and ``STYLES``, the most wanted first; the writer
-                chooses among the forms.
+            wanted: names of ``FORMS``, the most wanted first; the writer chooses among them.
             kinds: names of ``KINDS``, the most wanted first.
             asked: questions that were asked about the passage already.
             answers: a key of ``LENGTHS``.
             language: the code of the language to write in; empty for that of the passage.
-            persona: who asks, for the style ``persona``.
+            persona: who asks, for the form ``persona``.
             keep: whether to keep a question that the judge refuses.
 
         Raises:
             InputError: ``wanted`` or ``answers`` names what does not exist.
         """
-        if unknown := [name for name in wanted if name not in EVOLUTIONS and name not in STYLES]:
-            raise InputError(
-                f"wanted: no form {unknown[0]!r}; choose from {', '.join((*EVOLUTIONS, *STYLES))}"
-            )
+        if unknown := [name for name in wanted if name not in FORMS]:
+            raise InputError(f"wanted: no form {unknown[0]!r}; choose from {', '.join(FORMS)}")
         if answers not in LENGTHS:
             raise InputError(f"answers: {answers!r}; choose from {', '.join(LENGTHS)}")
         read = Passage(passage, topic, before)
@@ -112,7 +111,7 @@ class OneChunk(Recipe):
             facts: dict[str, Any] = {}
             if form == UNANSWERABLE:
                 return self._unanswerable(read, draft, kind, quotes, code)
-            if first not in (CONVERSATION, *STYLES):
+            if first not in (CONVERSATION, PERSONA):
                 draft, facts = self.as_users_put_it(draft, topic, code)
                 self.in_language(draft, language, [passage])
             try:
@@ -126,11 +125,8 @@ class OneChunk(Recipe):
                 form, draft, quotes, facts = self._continued(
                     read, draft, asked, answers, language, code
                 )
-            elif first in STYLES:
-                form, draft, facts = (
-                    first,
-                    *self._worded(read, draft, first, persona, code),
-                )
+            elif first == PERSONA:
+                form, (draft, facts) = first, self._worded(read, draft, persona, code)
             self.approved(draft, passage)
         except RefusedError as refused:
             return outcome(rejects=[refused.reject], exhausted=refused.exhausted)
@@ -226,38 +222,31 @@ class OneChunk(Recipe):
         )
 
     def _worded(
-        self,
-        read: Passage,
-        draft: Draft,
-        name: str,
-        persona: str,
-        code: str,
+        self, read: Passage, draft: Draft, persona: str, code: str
     ) -> tuple[Draft, dict[str, Any]]:
-        """Return the question worded in a style, and the facts about it."""
-        style, who = STYLES[name], persona or PERSONAS[len(draft.question) % len(PERSONAS)]
+        """Return the question as a persona words it, and the facts about it."""
+        who = persona or PERSONAS[len(draft.question) % len(PERSONAS)]
         revised = call(
             self.revise,
             topic=read.topic,
             question=draft.question,
             answer=draft.answer,
-            change=style.change.format(persona=who),
+            change=AS_PERSONA.format(persona=who),
         )
         wording = one_line(revised.new_question)
-        fault = wording_fault(style, draft.question, wording, draft.answer, LANGUAGES[code])
+        fault = wording_fault(draft.question, wording, draft.answer, LANGUAGES[code])
         if fault is None:
             same, why = holds(self.compare, SAME_QUESTION, draft.question, wording)
             fault = None if same else f"it asks for something else: {why}"
         if fault is not None:
             raise RefusedError("revise", fault, question=wording or draft.question)
         worded = draft._replace(question=wording)
-        if style.is_question and not (decision := self.judged(worded, read)[0]).good:
+        decision, *_ = self.judged(worded, read)
+        if not decision.good:
             raise RefusedError(
                 "judge", decision.reason, question=wording, probability=decision.probability
             )
-        facts = {"seed_question": draft.question} | (
-            {"persona": who} if "{persona}" in style.change else {}
-        )
-        return worded, facts
+        return worded, {"seed_question": draft.question, "persona": who}
 
     def _continued(
         self,

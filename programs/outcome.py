@@ -84,7 +84,7 @@ def outcome(
     question: str = "",  # empty if it was refused, and then ``rejects`` says why
     answer: str = "",
     evidence: Sequence[str] = (),  # the words of the passages that the answer rests on
-    evolution: str = "",  # the form of the question, a key of ``EVOLUTIONS`` or ``STYLES``
+    evolution: str = "",  # the form of the question, one of ``FORMS``
     kind: str = "",  # what it asks for
     # How likely a careful editor would keep it, if the judge said.
     probability: float | None = None,

@@ -14,14 +14,14 @@ from groundset.corpus.options import CorpusOptions
 from groundset.files import write_rows
 from groundset.options import DEFAULT_EMBEDDER, DEFAULT_LM, DEFAULT_PARSER, option, option_name
 from groundset.programs.errors import InputError
-from groundset.programs.forms import EVOLUTIONS, KINDS, PERSONA, SIMPLE, STYLES
+from groundset.programs.forms import FORMS, KINDS, PERSONA, SIMPLE
 from groundset.programs.languages import name_of
 from groundset.programs.untrusted import MAX_ROW, small_text
 from groundset.programs.users import READER, STAFF, USERS, Users, measured
 from groundset.run.recipes import GIVEN, PROFILED, RECIPES, RecipeSpec
 from groundset.run.run import Run
 
-_SHARE = 0.2  # of the mix, for the style that --personas adds
+_SHARE = 0.2  # of the mix, for the form that --personas adds
 JUDGE_LM = "qwen2.5-coder-1.5b"  # the smallest model whose shipped judge writes answers
 _GUIDED_RANK = 5
 _UNGUIDED = "take a larger --lm, or --no-guided"
@@ -191,7 +191,7 @@ class GenerateOptions(CorpusOptions):
     )
     mix: _Weights = option(
         {},
-        f"Forms of question by weight: {', '.join((*EVOLUTIONS, *STYLES))}.",
+        f"Forms of question by weight: {', '.join(FORMS)}.",
         metavar="FORM=WEIGHT,...",
         shown=",".join(f"{name}={weight}" for name, weight in RECIPES["evolved"].mix.items())
         + "; models under 2B: simple",
@@ -298,7 +298,7 @@ class GenerateOptions(CorpusOptions):
     @classmethod
     def _known_names(cls, value: dict[str, float], info: Any) -> dict[str, float]:
         is_mix = info.field_name == "mix"
-        known = {**EVOLUTIONS, **STYLES} if is_mix else KINDS
+        known = FORMS if is_mix else KINDS
         if unknown := [name for name in value if name not in known]:
             raise ValueError(f"there is no {unknown[0]}; there are {', '.join(known)}")
         weights = (value if is_mix else {**KINDS, **value}).values()
@@ -386,11 +386,10 @@ class GenerateOptions(CorpusOptions):
             self._check_guided()
         rank = _GUIDED_RANK if guided and self.recipe != "roundtrip" else 0
         mix = self._resolved_mix(guided, small)
-        forms = (*EVOLUTIONS, *STYLES, PROFILED)
         return self.model_copy(
             update={
                 "guided": guided,
-                "mix": {name: float(mix[name]) for name in forms if mix.get(name)},
+                "mix": {name: float(mix[name]) for name in (*FORMS, PROFILED) if mix.get(name)},
                 "kinds": {**KINDS, **self.kinds},
                 "critic": self.critic or ("head" if guided else "lm"),
                 "max_rank": rank if self.max_rank is None else self.max_rank,

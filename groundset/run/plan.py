@@ -18,8 +18,8 @@ from groundset.programs.forms import (
     EVOLUTIONS,
     KINDS,
     MULTI,
+    PERSONA,
     SIMPLE,
-    STYLES,
     UNANSWERABLE,
 )
 from groundset.programs.languages import LANGUAGES, language_of
@@ -27,10 +27,9 @@ from groundset.programs.text import NAME, tokens
 from groundset.programs.types import Chunk, Hit
 from groundset.run.store import Attempt, State
 
-_ALONE = frozenset(
-    {*STYLES, MULTI, UNANSWERABLE, CONVERSATION}
-)  # forms that no other can take the place of
-_FROM_SIMPLE = frozenset({SIMPLE, CONVERSATION, *STYLES})
+# Forms that no other can take the place of.
+_ALONE = frozenset({PERSONA, MULTI, UNANSWERABLE, CONVERSATION})
+_FROM_SIMPLE = frozenset({SIMPLE, CONVERSATION, PERSONA})
 
 _ALIKE, _COPY = 0.5, 0.9  # cosine similarities of chunks that are asked about together
 _TRIES = 4  # attempts for each sample of a form; then simple questions take its place

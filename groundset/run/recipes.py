@@ -7,7 +7,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple
 
 from groundset.files import data_path
-from groundset.programs.forms import EVOLUTIONS, MULTI, SIMPLE, STYLES
+from groundset.programs.forms import FORMS, MULTI, PERSONA, SIMPLE
 
 if TYPE_CHECKING:
     import dspy
@@ -27,7 +27,7 @@ class RecipeSpec(NamedTuple):
     """
 
     build: "Callable[[GenerateOptions, Search], dict[str, dspy.Module]]"
-    forms: tuple[str, ...] = (*EVOLUTIONS, *STYLES)  # that --mix can choose from
+    forms: tuple[str, ...] = FORMS  # that --mix can choose from
     mix: Mapping[str, float] = MappingProxyType(
         {SIMPLE: 0.6, "reasoning": 0.15, "conditional": 0.15, MULTI: 0.1}
     )
@@ -81,7 +81,7 @@ def _given(options: "GenerateOptions", search: "Search") -> "dict[str, dspy.Modu
 
 RECIPES: Mapping[str, RecipeSpec] = {
     "evolved": RecipeSpec(_evolved),
-    "single": RecipeSpec(_one, (SIMPLE, *STYLES), {SIMPLE: 1}, once=True),
+    "single": RecipeSpec(_one, (SIMPLE, PERSONA), {SIMPLE: 1}, once=True),
     "multi": RecipeSpec(_several, (MULTI,), {MULTI: 1}),
     PROFILED: RecipeSpec(_profiled, (PROFILED,), {PROFILED: 1}, rounds=5, merge=3),
     "roundtrip": RecipeSpec(

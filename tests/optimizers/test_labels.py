@@ -83,7 +83,7 @@ def test_wrong_rows_are_named(tmp_path, row, message):
                 "question": "Who built it?",
                 "answer": "Jonas",
                 "wording": "Jonas?",
-                "kind": "terse",
+                "kind": "persona",
             },
             "the question contains its answer: Jonas",
         ),

@@ -195,8 +195,16 @@ def test_options_as_the_profile_wants_them():
             0,
         ),
         ({"style": "compress"}, ("Who built it?", "Jonas Alder"), 1),
-        ({"style": "terse"}, ("builder weir Ebbing 1891", "Jonas Alder"), 1),
-        ({"style": "terse"}, ("builder Ebbing weir", "Jonas Alder"), 0),  # lost the year
+        (
+            {"style": "persona"},
+            ("Whose work is the weir built in 1891 at Ebbing?", "Jonas Alder"),
+            1,
+        ),
+        (
+            {"style": "persona"},
+            ("Whose work is the weir at Ebbing?", "Jonas Alder"),
+            0,
+        ),  # lost the year
         ({"style": "follow_up"}, ("Who built it?", "Jonas Alder"), 1),
         (
             {"style": "follow_up"},

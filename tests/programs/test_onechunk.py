@@ -154,15 +154,14 @@ def test_an_unanswerable_question_is_answered_by_no_passage() -> None:
     assert found.rejects[0].reason == "another chunk answers it: c2"
 
 
-def test_a_style_keeps_what_a_question_asks():
-    terse = "New question: Moss Lane plant pay milk arrives after nine\nNew answer: two thirds"
-    found, _ = made({"revise": terse}, wanted=("terse",))
-    assert found.evolution == "terse"
-    assert found.question == "Moss Lane plant pay milk arrives after nine"
+def test_a_persona_keeps_what_a_question_asks():
+    wording = "What will the Moss Lane plant pay for milk if it arrives after nine?"
+    written = f"New question: {wording}\nNew answer: two thirds"
+    found, _ = made({"revise": written}, wanted=("persona",), persona="a miller")
+    assert (found.evolution, found.question) == ("persona", wording)
     assert found.metadata["seed_question"].startswith("How much")
-    found, _ = made(
-        {"revise": terse.replace("milk arrives after nine", "cheese")}, wanted=("terse",)
-    )
+    assert found.metadata["persona"] == "a miller"
+    found, _ = made({"revise": written.replace("after nine", "late")}, wanted=("persona",))
     assert found.rejects[0].reason == "it lost numbers: 9"
 
 

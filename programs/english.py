@@ -25,6 +25,7 @@ from groundset.programs.text import (
     tokens,
     without_brackets,
 )
+from groundset.programs.words import word_list
 
 _MAX_CHARACTERS = 2_000  # of a sentence; a huge number is one word, but takes minutes to search
 _SENTENCE_WORDS = range(7, 61)
@@ -32,7 +33,7 @@ _MAX_FACTS = 3  # of one sentence
 _REPEAT_COST = 2.0
 _QUESTION_WORDS, _EXPLAINED_WORDS = range(5, 31), range(3, 31)  # of questions
 _ANSWER_WORDS = range(4, 26)  # of reasons and definitions
-_MAX_DEFINED_WORDS = 6
+_MAX_ANSWER_WORDS, _MAX_DEFINED_WORDS = 10, 6
 _MAX_TITLE_WORDS = 4  # words of a subject beside the name in it: "the zoo director Ann Moor"
 _MONTH = f"(?:{ENGLISH.months})"
 _UNIT = (
@@ -58,23 +59,21 @@ _BOUND_BEFORE = re.compile(
 )
 _BOUND_BEHIND = re.compile(r" (?:or (?:more|less|fewer|later|earlier)|at (?:least|most))\b")
 _DATE = re.compile(rf"\d{{1,2}}\.? {_MONTH}(?: \d{{4}})?|{_MONTH} \d{{1,2}}(?:, \d{{4}})?")
-_MULTIPLES = frozenset({"hundred", "thousand", "million", "billion"})
+_MULTIPLES = word_list("hundred thousand million billion")
 _ABOUT_PERSON = re.compile(r"\b(?:he|she|his|her|him)\b", re.IGNORECASE)
-_AMOUNTS = frozenset({"CARDINAL", "QUANTITY"})
-_NUMBER_MODIFIERS = frozenset({"nummod", "compound", "quantmod"})
-_AMOUNT_PREPOSITIONS = frozenset({"after", "for", "within", "over", "by"})
+_AMOUNTS = word_list("CARDINAL QUANTITY")
+_NUMBER_MODIFIERS = word_list("nummod compound quantmod")
+_AMOUNT_PREPOSITIONS = word_list("after for within over by")
+_AGENTS = {"PERSON": "whom", "ORG": "which organization"}
 _BY_LABEL = {"ORG": "Which organization", "GPE": "Which place", "LOC": "Which place"}
-_THINGS = frozenset({"PRODUCT", "WORK_OF_ART", "FAC", "LAW", "EVENT"})
+_THINGS = word_list("PRODUCT WORK_OF_ART FAC LAW EVENT")
 _TITLE = (
     r"(?:Mr|Mrs|Ms|Dr|Sir|Lady|Lord|Professor|President|Councillor|Senator|Judge|Captain|General)\b"
 )
-_INCOMPLETE = (  # they lack "of what"
-    r"What percentage|How many (?:hundred|thousand|million|billion)"
-)
-_LOOSE = frozenset(
-    {"no", "same", "such", "other", "another", "own", "few", "many", "more", "several"}
-)
-_ARTICLES = frozenset({"a", "an", "the"})
+# They lack "of what".
+_INCOMPLETE = r"What percentage|How many (?:hundred|thousand|million|billion)"
+_LOOSE = word_list("no same such other another own few many more several")
+_TIME_FORMS = (_YEAR, _DAY) = ("In which year", "On what date")
 
 
 # Returns the spaCy document of each sentence, with tags, dependencies and entities; a batch takes
@@ -146,19 +145,14 @@ def _sentence_score(sentence: str, topic: str) -> float:
     body, words = set(ENGLISH.content_words(sentence)), len(tokens(sentence))
     is_whole = SENTENCE_END.search(sentence) and re.match(r"[\"“(*_]*[^\W_a-zß-ÿ]", sentence)
     citations = len(ENGLISH.citation.findall(sentence))
-    if (
-        words not in _SENTENCE_WORDS
-        or not is_whole
-        or citations > 1
-        or len(CODE.findall(sentence)) > 4
-    ):
+    is_odd = citations > 1 or len(CODE.findall(sentence)) > 4
+    if words not in _SENTENCE_WORDS or not is_whole or is_odd:
         return 0.0
     names = sum(match.start() > 0 for match in CAPITALISED.finditer(sentence))
     score = 1.0 + 0.25 * min(3, names) + 0.15 * min(2, len(NUMBER.findall(sentence)))
     score += 0.5 * bool(set(ENGLISH.content_words(topic)) & body)
-    score -= bool(ENGLISH.dependent_start.match(sentence)) + 0.25 * len(
-        ENGLISH.loose_pronoun.findall(sentence)
-    )
+    score -= bool(ENGLISH.dependent_start.match(sentence))
+    score -= 0.25 * len(ENGLISH.loose_pronoun.findall(sentence))
     return max(0.0, score - 0.7 * ENGLISH.refers_to_text(sentence))
 
 
@@ -170,24 +164,19 @@ def _questions(sentence: Any, topic: str, passage: str) -> list[_Asked]:
     known = set(title.casefold().split())
     for answer in _answers(sentence):
         words = answer.casefold().split()
-        if (
-            0 < len(words) < 10
-            and not known.issuperset(words)
-            and not re.fullmatch(r"\d{1,3}", answer)
-        ):
-            one = _named(_ask(sentence, answer, title), topic, passage)
-            if one and not any(answer in other for other in found):
-                bounded = _bounded(sentence.text, answer)
-                found[bounded] = one._replace(answer=bounded)
+        is_bare = known.issuperset(words) or re.fullmatch(r"\d{1,3}", answer)
+        if is_bare or len(words) >= _MAX_ANSWER_WORDS or any(answer in other for other in found):
+            continue
+        if one := _named(_ask(sentence, answer, title), topic, passage):
+            bounded = _bounded(sentence.text, answer)
+            found[bounded] = one._replace(answer=bounded)
     for clause in syntax.clauses(sentence):
         verb, subject = syntax.verb_of(clause.verb), syntax.subject_of(clause.subject, title)
         if verb is None or not subject or subject[0].isdigit():
             continue
         for explanation in (*_definitions(clause, verb, subject), *_reasons(clause, verb, subject)):
-            if (
-                one := _named(explanation, topic, passage, _EXPLAINED_WORDS)
-            ) and one.answer not in found:
-                found[one.answer] = one
+            if one := _named(explanation, topic, passage, _EXPLAINED_WORDS):
+                found.setdefault(one.answer, one)
     return sorted(found.values(), key=lambda one: (-one.score, one.answer))
 
 
@@ -221,9 +210,9 @@ def _named(
         len(full.split()) not in words
         or ENGLISH.refers_to_text(full)
         or ENGLISH.loose_pronoun.search(full)
-        or re.search(r"[()\[\]]|[:;] [a-z]|(?<!and), (?:that|which|who)\b", full)
+        or re.search(r"[:;] [a-z]|(?<!and), (?:that|which|who)\b", full)
         or asked.answer.casefold() in full.casefold()
-        or re.search(r"[()\[\]]", asked.answer)
+        or re.search(r"[()\[\]]", full + asked.answer)
     )
     is_stranger = asked.defines and text.startswith("Who ") and not _ABOUT_PERSON.search(passage)
     if malformed or is_stranger or syntax.is_glued(text, asked.clause.verb):
@@ -233,13 +222,10 @@ def _named(
         return named
     if not (asked.of_subject or asked.defines):
         single = subject.pos_ == "PROPN" and syntax.is_bare(subject) and full == text
-        if (single and subject.text.casefold() not in tokens(topic)) or not syntax.is_anchored(
-            subject
-        ):
+        is_unknown = single and subject.text.casefold() not in tokens(topic)
+        if is_unknown or not syntax.is_anchored(subject):
             return None
-    names = [
-        token.text for token in sentence if token.pos_ == "PROPN" and token.text in full.split()
-    ]
+    names = {token.text for token in sentence if token.pos_ == "PROPN"}.intersection(full.split())
     return named if any(name[:1].isupper() and not name.isupper() for name in names) else None
 
 
@@ -252,10 +238,9 @@ def _answers(sentence: Any) -> Iterator[str]:
         and not any(token.pos_ == "PRON" or token.lower_ in _LOOSE for token in chunk)
     ]
     counted = [
-        sentence[entity.start : entity.root.head.i + 1].text
+        sentence[entity.start : entity.end + 1].text
         for entity in sentence.ents
-        if entity.label_ == "CARDINAL"
-        and entity.root.dep_ == "nummod"
+        if (entity.label_, entity.root.dep_) == ("CARDINAL", "nummod")
         and entity.root.head.i == entity.end
     ]
     entities = [entity.text for entity in sentence.ents if entity.label_ != "ORDINAL"]
@@ -277,12 +262,9 @@ def _spans(sentence: str) -> list[str]:
 
 def _ask(sentence: Any, answer: str, title: str) -> _Asked | None:
     start = sentence.text.find(answer)
-    span: Any = (
-        sentence.char_span(start, start + len(answer), alignment_mode="strict")
-        if start >= 0
-        else None
-    )
-    for clause in syntax.clauses(sentence) if span is not None else ():
+    # None where the words are none of the sentence, or parts of its tokens.
+    span: Any = None if start < 0 else sentence.char_span(start, start + len(answer))
+    for clause in syntax.clauses(sentence) if span else ():
         path, verb = syntax.path_to(span.root, clause.verb), syntax.verb_of(clause.verb)
         if verb is None or not path or any(token.pos_ in ("VERB", "AUX") for token in path):
             continue
@@ -317,50 +299,27 @@ def _ask_for_rest(
     Eich".
     """
     subject, top = syntax.subject_of(clause.subject, title), path[-1]
-    if (
-        not subject
-        or subject[0].isdigit()
-        or (top.i < clause.verb.i and top.dep_ not in ("prep", "npadvmod"))
-    ):
+    is_before = top.i < clause.verb.i and top.dep_ not in ("prep", "npadvmod")
+    if not subject or subject[0].isdigit() or is_before:
         return None
-    label, form, preposition = (
-        syntax.label_of(span),
-        _question_words(span, answer),
-        top.text.casefold(),
-    )
+    label, form = syntax.label_of(span), _question_words(span, answer)
     rest = f"{verb.auxiliary} {subject} {verb.rest} {syntax.rest_of(clause, top.i)}"
     dependencies = [token.dep_ for token in path]
-    if (
-        dependencies[-1] == "prep"
-        and preposition in _AMOUNT_PREPOSITIONS
-        and form.startswith("How many ")
-    ):
+    is_amount = top.dep_ == "prep" and top.lower_ in _AMOUNT_PREPOSITIONS
+    if is_amount and form.startswith("How many "):
         return (f"{top.text.capitalize()} h{form[1:]} {rest}", 1.2) if len(path) < 4 else None
-    if label in syntax.TIMES or form in ("In which year", "On what date"):
-        word = (
-            ""
-            if re.search(r"\btimes\b", rest)
-            else _time_words(span, top, dependencies, form, answer)
-        )
-        return (f"{word} {rest}", 1.6) if word else None
+    if label in syntax.TIMES or form in _TIME_FORMS:
+        word = _time_words(span, top, dependencies, form, answer)
+        return (f"{word} {rest}", 1.6) if word and not re.search(r"\btimes\b", rest) else None
     counts = len(path) == 2 and dependencies[0] in _NUMBER_MODIFIERS
-    if dependencies[-1] in ("dobj", "attr") and (len(path) == 1 or counts):
+    if top.dep_ in ("dobj", "attr") and (len(path) == 1 or counts):
         return _ask_for_object(span, top, rest, label, form)
-    if (
-        dependencies == ["pobj", "prep"]
-        and label in syntax.PLACES
-        and preposition in ("in", "at", "to", "into")
-    ):
-        return f"Where {rest}", 1.3
-    after = span.doc[span.end : span.end + 2]
-    is_listed = len(after) == 2 and after[0].text in (",", "and", "&") and after[1].pos_ == "PROPN"
-    if (
-        dependencies == ["pobj", "agent"]
-        and verb.passive
-        and label in ("PERSON", "ORG")
-        and not is_listed
-    ):
-        return f"By {'whom' if label == 'PERSON' else 'which organization'} {rest}", 1.5
+    if dependencies == ["pobj", "prep"] and label in syntax.PLACES:
+        return (f"Where {rest}", 1.3) if top.lower_ in ("in", "at", "to", "into") else None
+    after = [token.pos_ for token in span.doc[span.end : span.end + 2]]
+    is_listed = after[1:] == ["PROPN"] and span.doc[span.end].text in (",", "and", "&")
+    if dependencies == ["pobj", "agent"] and label in _AGENTS and verb.passive and not is_listed:
+        return f"By {_AGENTS[label]} {rest}", 1.5
     return None
 
 
@@ -371,26 +330,18 @@ def _ask_for_object(
         of_what = syntax.text_of(
             token for token in top.subtree if token.i >= span.end and token.i > top.i
         )
-        others = any(
-            child.dep_ in ("dobj", "attr") and child.i != top.i for child in top.head.children
-        )
-        if others or re.match(_INCOMPLETE, form) or (top.dep_ == "attr" and form != "How much"):
+        others = [child for child in top.head.children if child.dep_ in ("dobj", "attr")]
+        is_whole = len(others) < 2 and not re.match(_INCOMPLETE, form)
+        if not is_whole or (top.dep_ == "attr" and form != "How much"):
             return None
-        return (f"{form} {of_what} {rest}" if of_what.startswith("of ") else f"{form} {rest}"), 1.5
-    answered = range(span.start, span.end)
+        return f"{form} {of_what if of_what.startswith('of ') else ''} {rest}", 1.5
     extra = [
         token
         for token in top.subtree
-        if token.dep_ not in ("det", "punct") and token.i not in answered
+        if token.dep_ not in ("det", "punct") and not span.start <= token.i < span.end
     ]
-    joined = any(child.dep_ == "conj" for child in top.children)
-    if (
-        joined
-        or top.dep_ == "attr"
-        or label in _AMOUNTS
-        or len(extra) > 1
-        or not syntax.is_informative(span)
-    ):
+    is_part = len(extra) > 1 or syntax.has_child(top, "conj") or not syntax.is_informative(span)
+    if is_part or top.dep_ == "attr" or label in _AMOUNTS:
         return None  # "What is X" is too vague
     return f"{'Who' if label == 'PERSON' else 'What'} {rest}", 0.9
 
@@ -398,20 +349,13 @@ def _ask_for_object(
 def _time_words(span: Any, top: Any, dependencies: list[str], form: str, answer: str) -> str:
     """Return the question words for a point in time; empty for a period or one of several times."""
     allowed = {"pobj", "prep", "npadvmod", *_NUMBER_MODIFIERS}
-    if (
-        not allowed.issuperset(dependencies)
-        or len(dependencies) > 2
-        or dependencies[-1] not in ("prep", "npadvmod")
-    ):
+    is_point = top.dep_ == "npadvmod" or top.lower_ in ("in", "on", "at", "during")
+    if not (is_point and allowed.issuperset(dependencies)) or len(dependencies) > 2:
         return ""
-    if top.dep_ == "prep" and top.text.casefold() not in ("in", "on", "at", "during"):
+    after = span.doc[span.end : span.end + 1].text.casefold()
+    if after in ("to", "until", "and", "or", "–", "-") or syntax.has_child(span.root, "conj"):
         return ""
-    after = span.doc[span.end].text.casefold() if span.end < len(span.doc) else ""
-    if after in ("to", "until", "and", "or", "–", "-") or any(
-        child.dep_ == "conj" for child in span.root.children
-    ):
-        return ""
-    if form in ("In which year", "On what date"):
+    if form in _TIME_FORMS:
         return form
     if re.search(rf"\b\d{{4}}\b|century|{_MONTH}|spring|summer|autumn|winter", answer):
         return "When"
@@ -425,11 +369,8 @@ def _subject_word(span: Any, label: str, answer: str) -> str:
         return ""
     if label in _BY_LABEL:  # a single word is often wrongly labelled as an organization
         return _BY_LABEL[label] if len(answer.split()) > 1 or label != "ORG" else ""
-    return (
-        "What"
-        if label in _THINGS or (span.root.pos_ != "PROPN" and syntax.is_informative(span))
-        else ""
-    )
+    is_thing = span.root.pos_ != "PROPN" and syntax.is_informative(span)
+    return "What" if label in _THINGS or is_thing else ""
 
 
 def _question_words(span: Any, answer: str) -> str:
@@ -437,9 +378,9 @@ def _question_words(span: Any, answer: str) -> str:
     it.
     """
     if re.fullmatch(r"1\d{3}|20\d\d", answer):
-        return "In which year"
+        return _YEAR
     if _DATE.fullmatch(answer):
-        return "On what date"
+        return _DAY
     if re.search(r"\d\s?(?:%|per ?cent\b)", answer):
         return "What percentage"
     if re.match(r"[$€£]", answer):
@@ -450,67 +391,57 @@ def _question_words(span: Any, answer: str) -> str:
         return "" if span[-1].tag_ == "NN" and answer[0].isdigit() else f"How many {counted[1]}"
     if not counted and re.match(r"(?:because|since)\b", answer):
         return "Why"
-    counts = (
-        len(span) > 1 and span[-1].tag_ == "NNS" and all(token.pos_ == "NUM" for token in span[:-1])
-    )
-    return f"How many {span[-1].text}" if counts else ""
+    *numbers, noun = span
+    counts = numbers and noun.tag_ == "NNS" and all(token.pos_ == "NUM" for token in numbers)
+    return f"How many {noun.text}" if counts else ""
 
 
 def _definitions(clause: syntax.Clause, verb: syntax.Verb, subject: str) -> Iterator[_Asked]:
     """Ask what a thing is: "What is Gridfold"."""
     if clause.verb.lemma_ != "be" or verb.rest or len(subject.split()) > _MAX_DEFINED_WORDS:
         return
-    for noun in clause.verb.children:
-        if noun.dep_ != "attr" or noun.i < clause.verb.i or noun.pos_ != "NOUN":
+    for noun in clause.verb.rights:
+        if (noun.dep_, noun.pos_) != ("attr", "NOUN"):
             continue
         articles = [child.lower_ for child in noun.children if child.dep_ == "det"]
         answer = syntax.leading(noun)
         fits = len(answer.split()) in _ANSWER_WORDS and not syntax.rest_of(clause, noun.i)
         fits = fits and not any(token.tag_ in ("JJS", "RBS") for token in noun.subtree)
-        if fits and ((noun.tag_ == "NNS" and not articles) or _ARTICLES.issuperset(articles)):
+        if fits and (
+            (noun.tag_ == "NNS" and not articles) or ENGLISH.articles.issuperset(articles)
+        ):
             person = clause.subject.ent_type_ == "PERSON"
             # In the past tense there are many possible answers; single words are often wrongly
             # labelled as persons.
             if (person and " " in subject) or (not person and clause.verb.tag_ != "VBD"):
-                yield _Asked(
-                    answer,
-                    f"{'Who' if person else 'What'} {verb.auxiliary} {subject}",
-                    clause,
-                    1.3,
-                    True,
-                )
+                words = f"{'Who' if person else 'What'} {verb.auxiliary} {subject}"
+                yield _Asked(answer, words, clause, 1.3, True)
 
 
 def _reasons(clause: syntax.Clause, verb: syntax.Verb, subject: str) -> Iterator[_Asked]:
     """Ask why, for a clause with "because" or "so that", a phrase with "due to", or a purpose."""
-    for child in clause.verb.children:
-        if (
-            child.i < clause.verb.i
-            or child.dep_ not in ("advcl", "prep")
-            or not _gives_reason(clause, child)
-        ):
+    for child in clause.verb.rights:
+        if child.dep_ not in ("advcl", "prep") or not _gives_reason(clause, child):
             continue
-        answer, rest = syntax.text_of(child.subtree), syntax.rest_of(clause, child.i)
-        if (
-            len(answer.split()) in _ANSWER_WORDS
-            and not ENGLISH.refers_to_text(answer)
-            and (verb.rest or rest)
-        ):
-            yield _Asked(answer, f"Why {verb.auxiliary} {subject} {verb.rest} {rest}", clause, 1.4)
+        answer = syntax.text_of(child.subtree)
+        rest = f"{verb.rest} {syntax.rest_of(clause, child.i)}".strip()
+        is_short = len(answer.split()) in _ANSWER_WORDS
+        if rest and is_short and not ENGLISH.refers_to_text(answer):
+            yield _Asked(answer, f"Why {verb.auxiliary} {subject} {rest}", clause, 1.4)
 
 
 def _gives_reason(clause: syntax.Clause, part: Any) -> bool:
     """Return whether a part of a clause is a reason: "so that it can hide" is one, "so that it is
     deaf" is not.
     """
-    first, second = (token.lower_ for token in part.doc[part.left_edge.i : part.left_edge.i + 2])
-    if not syntax.ends_at_punctuation(part.right_edge) or re.search(
-        "[;:]", part.doc[clause.verb.i : part.left_edge.i].text
-    ):
+    start = part.left_edge.i
+    opening = " ".join(token.lower_ for token in part.doc[start : start + 2])
+    is_apart = re.search("[;:]", part.doc[clause.verb.i : start].text)
+    if is_apart or not syntax.ends_at_punctuation(part.right_edge):
         return False
-    if first == "because" or (first, second) == ("due", "to"):
+    if re.match("because |due to$", opening):
         return True
-    if (first, second) == ("so", "that"):
+    if opening == "so that":
         return any(child.tag_ == "MD" for child in part.children)
-    easy = any(child.dep_ == "acomp" for child in clause.verb.children)  # "easy to read"
-    return part.tag_ == "VB" and (first == "to" or (first, second) == ("in", "order")) and not easy
+    is_purpose = part.tag_ == "VB" and re.match("to |in order$", opening)
+    return bool(is_purpose and not syntax.has_child(clause.verb, "acomp"))  # "easy to read"

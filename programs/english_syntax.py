@@ -5,42 +5,26 @@ dependencies, OntoNotes entities). The limits were set by hand on data/samples a
 """
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
+from itertools import chain
 from typing import Any, NamedTuple
 
 from groundset.programs.languages import ENGLISH
 from groundset.programs.text import has_words, without_brackets
 from groundset.programs.text import tokens as split_words
+from groundset.programs.words import word_list
 
-TIMES, PLACES = frozenset({"DATE", "TIME"}), frozenset({"GPE", "LOC", "FAC"})
+TIMES, PLACES = word_list("DATE TIME"), word_list("GPE LOC FAC")
 # Modifiers that identify a noun.
-_NAMING = frozenset({"compound", "poss", "nmod", "appos", "amod", "nummod", "prep"})
-_SUBJECTS = frozenset({"nsubj", "nsubjpass"})
-_ASIDES = frozenset({"relcl", "appos", "acl", "advcl", "prep"})
-_LEFT_OUT = frozenset(
-    {
-        *_SUBJECTS,
-        "aux",
-        "auxpass",
-        "neg",
-        "punct",
-        "cc",
-        "conj",
-        "prt",
-        "mark",
-        "advmod",
-        "advcl",
-        "parataxis",
-        "expl",
-    }
+_NAMING = word_list("compound poss nmod appos amod nummod prep")
+_SUBJECTS, _AUXILIARIES = word_list("nsubj nsubjpass"), word_list("aux auxpass")
+_ASIDES = word_list("relcl appos acl advcl prep")
+_LEFT_OUT = (
+    _SUBJECTS | _AUXILIARIES | word_list("neg punct cc conj prt mark advmod advcl parataxis expl")
 )
 _DO = {"VBD": "did", "VBZ": "does", "VBP": "do"}
-_POINTING = frozenset(
-    {"this", "that", "these", "those", "such", "both", "another", "other", "others"}
-)
-_NEARLY_NOT = frozenset(
-    {"seldom", "rarely", "hardly", "barely", "scarcely", "never", "nearly", "almost"}
-)
+_POINTING = word_list("this that these those such both another other others")
+_NEARLY_NOT = word_list("seldom rarely hardly barely scarcely never nearly almost")
 _DASHES = ("–", "—")
 _MAX_SUBJECT_WORDS, _MAX_NAME_WORDS = 14, 6
 _GIVEN_NAME = r"\b[^\W\d_a-zß-ÿ][\w’'-]*"
@@ -70,9 +54,7 @@ def clauses(sentence: Any) -> Iterator[Clause]:
     first, todo = None, roots if len(roots) == 1 else []
     while todo:
         verb = todo.pop(0)
-        subjects = [
-            child for child in verb.children if child.dep_ in _SUBJECTS and child.i < verb.i
-        ]
+        subjects = _before(verb, _SUBJECTS)
         if verb.pos_ not in ("VERB", "AUX") or len(subjects) > 1 or not (subjects or first):
             return
         subject = subjects[0] if subjects else first
@@ -81,6 +63,15 @@ def clauses(sentence: Any) -> Iterator[Clause]:
         if subjects or verb.tag_ in _DO:
             yield Clause(verb, subject)
         todo += [child for child in verb.children if child.dep_ == "conj"]
+
+
+def has_child(token: Any, *dependencies: str) -> bool:
+    """Return whether a token has a child with one of some dependencies."""
+    return any(child.dep_ in dependencies for child in token.children)
+
+
+def _before(verb: Any, dependencies: Collection[str]) -> list[Any]:
+    return [child for child in verb.lefts if child.dep_ in dependencies]
 
 
 def path_to(token: Any, verb: Any) -> list[Any] | None:
@@ -98,26 +89,23 @@ def verb_of(verb: Any) -> Verb | None:
     """Return the parts of a finite verb with its auxiliaries; None if no question can be built from
     them.
     """
-    auxiliaries = [
-        child for child in verb.children if child.dep_ in ("aux", "auxpass") and child.i < verb.i
-    ]
-    negated = any(child.dep_ == "neg" for child in verb.children)
+    auxiliaries = _before(verb, _AUXILIARIES)
+    negated = has_child(verb, "neg")
     times = {token.i for entity in verb.doc.ents if entity.label_ in TIMES for token in entity}
     # "took over" has a particle, "broke on 12 May" has none.
-    particles = [child for child in verb.children if child.dep_ == "prt" and child.i == verb.i + 1]
-    particle = "".join(f" {child.text}" for child in particles if child.i + 1 not in times)
+    after = verb.doc[verb.i + 1 : verb.i + 2]
+    is_particle = any(each.dep_ == "prt" and each.head.i == verb.i for each in after)
+    particle = f" {after.text}" if is_particle and verb.i + 2 not in times else ""
     if any(child.lower_ in _NEARLY_NOT for child in verb.children):
         return None
     if auxiliaries:
-        first, *others = (token.text.lower() for token in auxiliaries)
-        rest = " ".join([*(["not"] if negated else []), *others, verb.text]) + particle
-        return Verb(
-            first, rest, f"{first} {rest}", any(token.dep_ == "auxpass" for token in auxiliaries)
-        )
+        first, *others = (token.lower_ for token in auxiliaries)
+        rest = " ".join([*["not"] * negated, *others, verb.text]) + particle
+        return Verb(first, rest, f"{first} {rest}", has_child(verb, "auxpass"))
     if negated or verb.tag_ not in _DO:
         return None
     if verb.lemma_ == "be":
-        return Verb(verb.text.lower(), "", verb.text.lower())
+        return Verb(verb.lower_, "", verb.lower_)
     return Verb(_DO[verb.tag_], verb.lemma_ + particle, verb.text + particle)
 
 
@@ -131,19 +119,14 @@ def subject_of(subject: Any, title: str) -> str:
     text, first = text_of(tokens), tokens[0]
     if len(tokens) > _MAX_SUBJECT_WORDS or first.lower_ in _POINTING:
         return ""
-    is_name = (
-        first.pos_ == "PROPN"
-        or first.ent_type_
-        or (first.pos_ == "NOUN" and tokens[1:] and tokens[1].is_title)
-    )
+    is_title = first.pos_ == "NOUN" and any(token.is_title for token in tokens[1:2])
+    is_name = first.pos_ == "PROPN" or first.ent_type_ or is_title
     plain = not is_name and first.text[1:] == first.lower_[1:]
     if first.i == 0 and (plain or first.pos_ == "DET"):
-        text = text[:1].lower() + text[1:]
+        text = _uncapitalised(text)
     noun = re.fullmatch(r"the ([a-z]+)", text)
-    is_title = (
-        noun and ":" not in title and noun[1] in split_words(title) and len(title.split()) < 7
-    )
-    return title if is_title else text
+    is_name = ":" not in title and len(title.split()) <= _MAX_NAME_WORDS
+    return title if noun and is_name and noun[1] in split_words(title) else text
 
 
 def rest_of(clause: Clause, answer: int) -> str:
@@ -159,8 +142,12 @@ def rest_of(clause: Clause, answer: int) -> str:
         if child.i > verb.i:
             after.append(text)
         elif child.dep_ in ("prep", "npadvmod"):
-            before.append(text[:1].lower() + text[1:] if child.dep_ == "prep" else text)
+            before.append(_uncapitalised(text) if child.dep_ == "prep" else text)
     return " ".join([*after, *before])
+
+
+def _uncapitalised(text: str) -> str:
+    return text[:1].lower() + text[1:]
 
 
 def _without_asides(head: Any) -> list[Any]:
@@ -185,10 +172,9 @@ def leading(head: Any) -> str:
     Empty if they do not end at punctuation, because then the sentence was probably parsed wrongly.
     """
     tokens = _without_asides(head)
-    gap = next(
-        (n for n in range(1, len(tokens)) if tokens[n].i != tokens[n - 1].i + 1), len(tokens)
-    )
-    return text_of(tokens[:gap]) if ends_at_punctuation(tokens[gap - 1]) else ""
+    first = tokens[0].i
+    whole = [token for n, token in enumerate(tokens) if token.i == first + n]
+    return text_of(whole) if ends_at_punctuation(whole[-1]) else ""
 
 
 def is_informative(tokens: Iterable[Any]) -> bool:
@@ -208,15 +194,9 @@ def is_general(clause: Clause) -> bool:
     can".
     """
     subject, verb = clause.subject, clause.verb
-    tense = next(
-        (token for token in verb.children if token.dep_ in ("aux", "auxpass") and token.i < verb.i),
-        verb,
-    )
-    kinds = subject.tag_ == "NNS" and not any(
-        child.dep_ in ("det", "poss", "nummod") for child in subject.children
-    )
-    described = any(child.dep_ in ("amod", "compound") for child in subject.children)
-    return kinds and described and tense.tag_ in ("VBZ", "VBP", "MD")
+    tense = [*_before(verb, _AUXILIARIES), verb][0].tag_
+    kinds = subject.tag_ == "NNS" and not has_child(subject, "det", "poss", "nummod")
+    return kinds and has_child(subject, "amod", "compound") and tense in ("VBZ", "VBP", "MD")
 
 
 def is_bare(noun: Any) -> bool:
@@ -233,16 +213,14 @@ def is_anchored(noun: Any) -> bool:
     not "the mill".
     """
     if noun.pos_ == "PROPN":
-        return noun.i == 0 or noun.nbor(-1).lower_ != "the" or not is_bare(noun)
+        return not (_has_the(noun) and is_bare(noun))
     if noun.pos_ == "NUM":
         return len(noun.text) == len("1908")
     if any(character.isupper() for character in noun.text[1:]):
         return True
-    for child in noun.children:
-        below = child.children if child.dep_ == "prep" else [child] if child.dep_ in _NAMING else []
-        if any(is_anchored(token) for token in below):
-            return True
-    return False
+    named = [child for child in noun.children if child.dep_ in _NAMING]
+    below = ([*child.children] if child.dep_ == "prep" else [child] for child in named)
+    return any(map(is_anchored, chain.from_iterable(below)))
 
 
 def text_of(tokens: Iterable[Any]) -> str:
@@ -265,15 +243,15 @@ def is_glued(text: str, verb: Any) -> bool:
     """Return whether words are adjacent that a comma separates in the sentence: "over the terrace
     the Brine End".
     """
-    after_commas = (
-        token
-        for token in verb.doc[verb.i + 1 :]
-        if token.nbor(-1).text == "," and token.dep_ != "prep"
-    )
     words = [token.text for token in verb.doc]
+    after_commas = (
+        token.text
+        for token in verb.doc[verb.i + 1 :]
+        if words[token.i - 1] == "," and token.dep_ != "prep"
+    )
     return any(
-        words.count(token.text) == 1 and re.search(rf"\w {re.escape(token.text)}(?!\w)", text)
-        for token in after_commas
+        words.count(word) == 1 and re.search(rf"\w {re.escape(word)}(?!\w)", text)
+        for word in after_commas
     )
 
 
@@ -288,34 +266,32 @@ def in_full(text: str, title: str, parsed: Any, passage: str) -> str:
     head = (name if not of or "," in after else before).rpartition(" ")[2]
     alone = rf"(?<![\w-])[Tt]he {re.escape(head)}(?![\w-])"
     known = has_words(text, name) or ":" in name or not 1 < len(name.split()) <= _MAX_NAME_WORDS
-    if not known and head[:1].isupper() and re.search(alone, text):
-        nouns = [
-            token
-            for token in parsed
-            if token.text == head and token.i and token.nbor(-1).lower_ == "the"
-        ]
-        if all(map(is_bare, nouns)):
-            text = re.sub(alone, lambda _: f"the {name}", text, count=1)
-    persons = [
-        entity.root for entity in parsed.ents if entity.label_ == "PERSON" and len(entity) == 1
-    ]
-    persons = [
-        token
-        for token in persons
-        if token.dep_ != "compound" and (not token.i or token.nbor(-1).lower_ != "the")
-    ]
-    for surname in dict.fromkeys(token.text for token in persons):
+    is_named = not known and head[:1].isupper()
+    nouns = (token for token in parsed if token.text == head and _has_the(token))
+    if is_named and re.search(alone, text) and all(map(is_bare, nouns)):
+        text = re.sub(alone, lambda _: f"the {name}", text, count=1)
+    persons = (
+        entity.text
+        for entity in parsed.ents
+        if entity.label_ == "PERSON" and len(entity) == 1
+        if entity.root.dep_ != "compound" and not _has_the(entity.root)
+    )
+    for surname in dict.fromkeys(persons):
         runs = re.findall(
             rf"((?:{_GIVEN_NAME} )+){re.escape(surname)}\b(?! [A-Z])", f"{title}\n{passage}"
         )
-        given = [
+        found = (
             [word for word in run.split() if word.casefold() not in ENGLISH.stop_words]
             for run in runs
-        ]
-        given = [words for words in given if words]
+        )
+        given = list(filter(None, found))
         if len({words[-1] for words in given}) != 1 or len(given[0]) >= _MAX_NAME_WORDS:
             continue
         if not has_words(text, f"{given[0][-1]} {surname}"):
             full = " ".join([*given[0], surname])
             text = re.sub(rf"(?<![\w’'-]){re.escape(surname)}(?![\w-])", full, text, count=1)
     return text
+
+
+def _has_the(token: Any) -> bool:
+    return token.i > 0 and token.nbor(-1).lower_ == "the"

@@ -6,7 +6,7 @@ The shipped heads are fitted to exactly these values: a change of one needs new 
 
 import re
 from collections import Counter
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 
 import regex
 
@@ -53,46 +53,52 @@ def chunk_features(passage: str, language: Language) -> dict[str, float]:
     def frequency(pattern: re.Pattern[str]) -> float:
         return len(pattern.findall(text)) * rate
 
-    return {
-        "words": float(len(words)),
-        "whole_sentences": float(len(whole)),
-        "whole_share": share(sum(map(len, whole)), sum(map(len, found))),
-        "stop_share": _part(words, language.stop_words.__contains__),
-        "citations": frequency(language.citation),
-        "years": frequency(_YEAR),
-        "list_share": _part(lines, _LIST_LINE.match),
-        "short_line_share": share(sum(len(line) < 40 for line in lines), len(lines)),
-        "code": share(len(CODE.findall(text)), max(1, len(text))) * 100,
-        "digit_share": _part(text, str.isdigit),
-        "capital_share": share(
-            sum(word[:1].isupper() for word in re.findall(r"\w+", text)), len(words)
-        ),
-        "boilerplate": frequency(language.boilerplate),
-        "starts_dependent": float(language.dependent_start.match(text) is not None),
-        "starts_mid": float(bool(re.match(r"\W*[a-zß-ÿ]", text)) or text[:1] in ",;:)].…"),
-        "ends_open": float(not SENTENCE_END.search(text)),
-        "pronouns": frequency(language.loose_pronoun),
-        "facts": (len(NUMBER.findall(text)) + len(CAPITALISED.findall(text))) * rate,
-        "distinct": share(len(set(words)), len(words)),
-        "key_lines": _part(lines, _KEY_LINE.match),
-        "links": frequency(_LINK),
-        "initials": frequency(_INITIALS),
-        "page_ranges": frequency(_PAGES),
-        "sentence_words": share(sum(len(tokens(s)) for s in found), len(found)),
-        "line_length": share(len(text), len(lines)),
-        "lines": float(min(30, len(lines))),
-        "distinct_lines": share(len(set(lines)), len(lines)),
-        "brackets": text.count("(") * rate,
-        "commas": text.count(",") * rate,
-        "colons": (text.count(":") + text.count(";")) * rate,
-        "quotes": frequency(_QUOTE),
-        "question_marks": text.count("?") * rate,
-        "numbers": frequency(NUMBER),
-        "past": frequency(language.past),
-        "modal": frequency(language.modal),
-        "disclaiming": frequency(language.disclaiming),
-        **_naming(text, rate, language),
-    }
+    return _in_numbers(
+        {
+            "words": len(words),
+            "whole_sentences": len(whole),
+            "whole_share": share(sum(map(len, whole)), sum(map(len, found))),
+            "stop_share": _part(words, language.stop_words.__contains__),
+            "citations": frequency(language.citation),
+            "years": frequency(_YEAR),
+            "list_share": _part(lines, _LIST_LINE.match),
+            "short_line_share": share(sum(len(line) < 40 for line in lines), len(lines)),
+            "code": share(len(CODE.findall(text)), max(1, len(text))) * 100,
+            "digit_share": _part(text, str.isdigit),
+            "capital_share": share(
+                sum(word[:1].isupper() for word in re.findall(r"\w+", text)), len(words)
+            ),
+            "boilerplate": frequency(language.boilerplate),
+            "starts_dependent": language.dependent_start.match(text) is not None,
+            "starts_mid": bool(re.match(r"\W*[a-zß-ÿ]", text)) or text[:1] in ",;:)].…",
+            "ends_open": not SENTENCE_END.search(text),
+            "pronouns": frequency(language.loose_pronoun),
+            "facts": (len(NUMBER.findall(text)) + len(CAPITALISED.findall(text))) * rate,
+            "distinct": share(len(set(words)), len(words)),
+            "key_lines": _part(lines, _KEY_LINE.match),
+            "links": frequency(_LINK),
+            "initials": frequency(_INITIALS),
+            "page_ranges": frequency(_PAGES),
+            "sentence_words": share(sum(len(tokens(s)) for s in found), len(found)),
+            "line_length": share(len(text), len(lines)),
+            "lines": min(30, len(lines)),
+            "distinct_lines": share(len(set(lines)), len(lines)),
+            "brackets": text.count("(") * rate,
+            "commas": text.count(",") * rate,
+            "colons": (text.count(":") + text.count(";")) * rate,
+            "quotes": frequency(_QUOTE),
+            "question_marks": text.count("?") * rate,
+            "numbers": frequency(NUMBER),
+            "past": frequency(language.past),
+            "modal": frequency(language.modal),
+            "disclaiming": frequency(language.disclaiming),
+            **_naming(text, rate, language),
+        }
+    )
+
+
+def _in_numbers(features: Mapping[str, float]) -> dict[str, float]:
+    return {name: float(value) for name, value in features.items()}
 
 
 def _part(items: Sequence[str], test: Callable[[str], object]) -> float:
@@ -117,21 +123,20 @@ def _naming(text: str, rate: float, language: Language) -> dict[str, float]:
 
     words = text.split()
     first = next((n for n, word in enumerate(words) if is_name(word)), len(words))
+    unnamed = " ".join(words[:first])
     head = next((s for s in found if _CAPITAL_START.match(s)), found[0] if found else "")
     return {
         "first_name": share(first, len(words)),
-        "first_name_words": float(min(_MAX_DISTANCE, first)),
-        "pronouns_before_name": float(
-            min(8, len(language.loose_pronoun.findall(" ".join(words[:first]))))
-        ),
+        "first_name_words": min(_MAX_DISTANCE, first),
+        "pronouns_before_name": min(8, len(language.loose_pronoun.findall(unnamed))),
         "dependent_share": _part(found, language.dependent_start.match),
         "definite_share": _part(found, language.definite_start.match),
-        "head_definite": float(language.definite_start.match(head) is not None),
-        "head_dependent": float(language.dependent_start.match(head) is not None),
-        "head_named": float(any(map(is_name, head.split()))),
-        "head_pronouns": float(min(4, len(language.loose_pronoun.findall(head)))),
+        "head_definite": language.definite_start.match(head) is not None,
+        "head_dependent": language.dependent_start.match(head) is not None,
+        "head_named": any(map(is_name, head.split())),
+        "head_pronouns": min(4, len(language.loose_pronoun.findall(head))),
         "named_share": share(sum(any(map(is_name, s.split())) for s in found), len(found)),
-        "names": float(min(20, len(names))),
+        "names": min(20, len(names)),
         "names_rate": len(names) * rate,
         "address": len(language.address.findall(text)) * rate,
     }
@@ -153,36 +158,34 @@ def question_features(
     missing = [word for word in body if word not in passage_words]
     names = [m.group() for m in CAPITALISED.finditer(question) if m.start() > 0]
     folded = passage.casefold()
-    return {
-        "words": float(len(words)),
-        "content_words": float(len(set(body))),
-        "question_mark": float(question.rstrip().endswith("?")),
-        "several": float(
-            question.count("?") > 1
+    return _in_numbers(
+        {
+            "words": len(words),
+            "content_words": len(set(body)),
+            "question_mark": question.rstrip().endswith("?"),
+            "several": question.count("?") > 1
             or bool(re.search(r"\?\s*\w", question))
-            or any(each.second_question.search(question) for each in either)
-        ),
-        "question_word": float(position is not None),
-        "question_word_late": float(position is not None and position > 2),
-        "opens_with_question_word": float(position == 0 or (position == 1 and len(words) > 4)),
-        "context_reference": float(any(each.refers_to_text(question) for each in either)),
-        "pronouns": float(len(language.loose_pronoun.findall(question))),
-        "other_language": float(detected.code != language.code and len(words) > 5),
-        "names": float(len(names)),
-        "numbers": float(len(numbers(question))),
-        "coverage": share(len(body) - len(missing), len(body)),
-        "missing": float(len(missing)),
-        "absent_numbers": float(len(numbers(question) - numbers(passage))),
-        "absent_names": float(sum(name.casefold() not in folded for name in names)),
-        "repeated_names": float(len(names) - len({name.casefold() for name in names})),
-        "repeats": share(len(words) - len(set(words)), len(words)),
-        "capital_or_digit": float(bool(re.match(r"\W*[^\W_a-zß-ÿ]", question))),
-        "generic": float(
-            len(set(body)) < 2 or (not names and not numbers(question) and len(set(body)) < 4)
-        ),
-        "ungrammatical": float(bool(language.broken_question.search(question))),
-        "broad": float(any(each.broad_question.search(question) for each in either)),
-    }
+            or any(each.second_question.search(question) for each in either),
+            "question_word": position is not None,
+            "question_word_late": position is not None and position > 2,
+            "opens_with_question_word": position == 0 or (position == 1 and len(words) > 4),
+            "context_reference": any(each.refers_to_text(question) for each in either),
+            "pronouns": len(language.loose_pronoun.findall(question)),
+            "other_language": detected.code != language.code and len(words) > 5,
+            "names": len(names),
+            "numbers": len(numbers(question)),
+            "coverage": share(len(body) - len(missing), len(body)),
+            "missing": len(missing),
+            "absent_numbers": len(numbers(question) - numbers(passage)),
+            "absent_names": sum(name.casefold() not in folded for name in names),
+            "repeated_names": len(names) - len({name.casefold() for name in names}),
+            "repeats": share(len(words) - len(set(words)), len(words)),
+            "capital_or_digit": bool(re.match(r"\W*[^\W_a-zß-ÿ]", question)),
+            "generic": len(set(body)) < (2 if names or numbers(question) else 4),
+            "ungrammatical": bool(language.broken_question.search(question)),
+            "broad": any(each.broad_question.search(question) for each in either),
+        }
+    )
 
 
 def answer_features(
@@ -198,16 +201,20 @@ def answer_features(
         share(len(question_words & set(language.content_words(s))), len(question_words))
         for s in containing
     )
-    return {
-        "words": float(len(tokens(answer))),
-        "verbatim": float(" ".join(answer.split()).strip(" .").casefold() in folded),
-        "supported": _part(stems, passage_words.__contains__),
-        "in_question": _part(stems, question_words.__contains__),
-        "kind_agrees": float(kind_agrees(question, answer, language)),
-        "sentence_overlap": max(shared, default=0.0),
-        "near": max((_near(s, answer, question_words, language) for s in containing), default=0.0),
-        "mentions": float(min(5, folded.count(bare))) if answer.strip() else 0.0,
-    }
+    return _in_numbers(
+        {
+            "words": len(tokens(answer)),
+            "verbatim": " ".join(answer.split()).strip(" .").casefold() in folded,
+            "supported": _part(stems, passage_words.__contains__),
+            "in_question": _part(stems, question_words.__contains__),
+            "kind_agrees": kind_agrees(question, answer, language),
+            "sentence_overlap": max(shared, default=0.0),
+            "near": max(
+                (_near(s, answer, question_words, language) for s in containing), default=0.0
+            ),
+            "mentions": min(5, folded.count(bare)) if answer.strip() else 0.0,
+        }
+    )
 
 
 def _near(sentence: str, answer: str, question_words: set[str], language: Language) -> float:

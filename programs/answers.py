@@ -145,7 +145,7 @@ def pieces(text: str, language: Language) -> tuple[str, ...]:
     found: list[str] = []
     is_article = False
     for match in _PIECE.finditer(text):
-        piece = _spelt(match[0], found[-1] if found else "", language)
+        piece = _spelt(match[0], "".join(found[-1:]), language)
         if is_article and piece[0].isalpha():
             found.pop()
         # "Class 1a" and "plan a" name a letter.
@@ -230,11 +230,11 @@ def _excludes(first: Sequence[str], second: Sequence[str]) -> bool:
     if len(differing) != 1:
         return False
     ((before, one, other),) = differing
-    letters = len(one) == len(other) == 1 and one.isalpha() and other.isalpha()
+    are_letters = len(one) == len(other) == 1 and (one + other).isalpha()
     return (
         {one, other} in _OPPOSITES
         or (_is_unit(before, one) and _is_unit(before, other))
-        or (letters and one.casefold() != other.casefold())
+        or (are_letters and one.casefold() != other.casefold())
         or _is_other(one, other)
     )
 
@@ -253,19 +253,18 @@ def _is_other(one: str, other: str) -> bool:
     """Return whether two pieces are numbers that differ, in whatever way they are written; twelve
     more may be the same time of day.
     """
-    written = (one, other)
-    if not all(map(_is_number, written)):
+    if not (_is_number(one) and _is_number(other)):
         return False
-    hours = [int(re.split(r"\D", each)[0]) for each in written]
-    bare, digits = ({re.sub(pattern, "", each) for each in written} for pattern in (_ZEROS, r"\D"))
-    return len(bare) == len(digits) == len(written) and abs(hours[0] - hours[1]) != _HALF_A_DAY
+    first, second = (int(re.split(r"\D", each)[0]) for each in (one, other))
+    is_same = any(re.sub(each, "", one) == re.sub(each, "", other) for each in (_ZEROS, r"\D"))
+    return not is_same and abs(first - second) != _HALF_A_DAY
 
 
 def _other_amount(first: Sequence[str], second: Sequence[str], language: Language) -> bool:
     """Return whether two answers have as many numbers, all of them others, beside the same word or
     unit; "1 hour" may be "60 minutes".
     """
-    amounts, others = ([piece for piece in each if _is_number(piece)] for each in (first, second))
+    amounts, others = (list(filter(_is_number, each)) for each in (first, second))
     said = set(first) - language.stop_words - language.fillers
     return (
         len(said) <= _FEW
@@ -276,5 +275,5 @@ def _other_amount(first: Sequence[str], second: Sequence[str], language: Languag
 
 
 def _beside_numbers(found: Sequence[str]) -> set[str]:
-    pairs = set(pairwise(found))
-    return {one for pair in pairs for one, other in (pair, pair[::-1]) if _is_number(other)}
+    pairs = {*pairwise(found), *pairwise(found[::-1])}
+    return {one for one, other in pairs if _is_number(other)}

@@ -292,17 +292,9 @@ _SPANISH = Language(
     amount_words="dos|tres|cuatro|cinco",
 )
 
-# The names of other languages in Snowball. Norwegian uses Danish sentence rules, which know
-# ordinals ("14. juni").
-_SNOWBALL = {
-    "da": "danish",
-    "fi": "finnish",
-    "it": "italian",
-    "nl": "dutch",
-    "pt": "portuguese",
-    "sv": "swedish",
-}
-_NORWEGIAN = ("nb", "nn", "no")
+# Other languages in Snowball. Norwegian uses Danish sentence rules, which know ordinals
+# ("14. juni").
+_STEMMED, _NORWEGIAN = word_list("da fi it nl pt sv"), word_list("nb nn no")
 
 # Those of ISO 639-1 that language detection knows.
 _NAMES: dict[str, str] = dict(
@@ -343,7 +335,7 @@ LANGUAGES = _Languages(
 def _neutral(code: str) -> Language:
     if code in _NORWEGIAN:
         return Language(code=code, stemmer="norwegian", segmenter="da")
-    return Language(code=code, stemmer=_SNOWBALL.get(code, ""))
+    return Language(code=code, stemmer=_NAMES[code].lower() if code in _STEMMED else "")
 
 
 def language_of(text: str) -> str:

@@ -29,7 +29,7 @@ from groundset.signatures.profile import Clue
 
 _MAX_FILE = 1 << 20  # bytes of a file
 _MAX_NAME, _MAX_DESCRIPTION = 60, 1_000  # characters
-_RESERVED = frozenset(":|=;\n")  # they separate dimensions and values in what models write
+_RESERVED = set(":|=;\n")  # they separate dimensions and values in what models write
 _Value = TypeVar("_Value")
 Profile = Mapping[str, str]
 """The value of each dimension."""
@@ -115,17 +115,17 @@ class ProfileTable(_Strict):
         """
         number = "one" if count == 1 else "several"
         return {
-            name: self._nearest(self.parameters[name].values, value, number)
+            name: _nearest(self.parameters[name].values, value, number)
             for name, value in profile.items()
         }
 
-    @staticmethod
-    def _nearest(values: Mapping[str, ProfileValue], value: str, number: str) -> str:
-        names = list(values)
-        matching = [name for name in names if values[name].passages == number]
-        if values[value].passages in (None, number) or not matching:
-            return value
-        return min(matching, key=lambda name: abs(names.index(name) - names.index(value)))
+
+def _nearest(values: Mapping[str, ProfileValue], value: str, number: str) -> str:
+    names = list(values)
+    matching = [name for name in names if values[name].passages == number]
+    if values[value].passages in (None, number) or not matching:
+        return value
+    return min(matching, key=lambda name: abs(names.index(name) - names.index(value)))
 
 
 def read_profiles(file: Path) -> ProfileTable:
@@ -196,13 +196,12 @@ class Profiled(SeveralChunks):
 
     def _clue(self, passage: str, topic: str, turn: int) -> Clue:
         written = call(self.clues, topic=topic, passage=passage, count=self.count).clues
-        clues: dict[str, Clue] = {
-            clue.clue.casefold(): clue for clue in written if clue.clue.strip()
-        }
+        clues: list[Clue] = [clue for clue in written if clue.clue.strip()]
+        clues = list({clue.clue.casefold(): clue for clue in clues}.values())
         if turn >= len(clues):
             reason = "no further clue" if clues else "no clue can be read from what was written"
             raise RefusedError("clues", reason, exhausted=True)
-        return list(clues.values())[turn]
+        return clues[turn]
 
     def _distilled(self, clue: Clue, passage: str, topic: str) -> list[Hit]:
         """Return the passages that a clue needs, of those that a search finds; its own passage is
@@ -249,16 +248,18 @@ class Profiled(SeveralChunks):
             form=self.table.form(),
         ).profiles
         found: list[Profile] = []
-        for line in str(written).splitlines():
-            profile = _profile_in(line, self.table)
-            if profile is not None:
-                profile = self.table.for_passages(profile, 1) if len(read) == 1 else profile
-                found += [profile] if profile not in found else []
+        for profile in filter(
+            None, (_profile_in(line, self.table) for line in written.splitlines())
+        ):
+            suited = self.table.for_passages(profile, 1) if len(read) == 1 else profile
+            if suited not in found:
+                found.append(suited)
         if not found:
             raise RefusedError(
                 "profiles", "no profile can be read from what was written", question=clue.clue
             )
-        return chance.sample(found[: self.tries], len(found[: self.tries]))
+        del found[self.tries :]
+        return chance.sample(found, len(found))
 
     def _for_profile(
         self,
@@ -337,17 +338,20 @@ def _asked_for(clue: Clue) -> str:
 def _profile_in(line: str, table: ProfileTable) -> Profile | None:
     """Return the profile in a line; None if it lacks a dimension or names another value."""
     written: dict[str, str] = {}
-    for part in re.split(r"\s*[|;]\s*", line):
+    for part in re.split("[|;]", line):
         name, _, value = part.partition(":")
-        written[re.sub(r"^\W*\d*\W*", "", name).strip(_EDGES).casefold()] = value
-    profile: dict[str, str] = {}
-    for name, dimension in table.parameters.items():
-        known = {value.strip(_EDGES).casefold(): value for value in dimension.values}
-        value = known.get(written.get(name.casefold(), "").split("(")[0].strip(_EDGES).casefold())
-        if value is None:
-            return None
-        profile[name] = value
-    return profile
+        written[_bare(re.sub(r"^\W*\d*\W*", "", name))] = _bare(value.split("(")[0])
+    profile = {
+        name: value
+        for name, dimension in table.parameters.items()
+        for value in dimension.values
+        if _bare(value) == written.get(name.casefold())
+    }
+    return profile if len(profile) == len(table.parameters) else None
+
+
+def _bare(name: str) -> str:
+    return name.strip(_EDGES).casefold()
 
 
 def _options_fault(options: Sequence[str], answer: str) -> str | None:

@@ -145,9 +145,8 @@ class Language:
 
     def punctuated(self, question: str) -> str:
         """Return a question with the spacing of its question mark that is usual in the language."""
-        return (
-            f"{question[:-1].rstrip()}{self.question_mark}" if question.endswith("?") else question
-        )
+        asked = question.removesuffix("?")
+        return question if asked == question else f"{asked.rstrip()}{self.question_mark}"
 
     def refers_to_text(self, text: str) -> bool:
         """Return whether a text refers to a text as such: "the passage", "as mentioned"."""

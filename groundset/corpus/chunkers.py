@@ -182,17 +182,19 @@ def line_spans(text: str, block: Span) -> Iterator[Span]:
 
 def _block_atoms(text: str, block: Span) -> list[Atom]:
     lines = list(line_spans(text, block))
-    contents = [text[slice(*line)] for line in lines]
-    if FENCE.match(contents[0]) or all(content.startswith("    ") for content in contents):
+    if FENCE.match(text, block.start) or is_indented(text, lines):
         return [Atom(*line, CODE) for line in lines]
-    items = [
-        line.start for line, content in zip(lines, contents, strict=True) if _ITEM.match(content)
-    ]
+    items = [line.start for line in lines if _ITEM.match(text, *line)]
     atoms: list[Atom] = []
     for start, end in pairwise(sorted({block.start, *items, block.end})):
         atoms += [Atom(start + a, start + b, SENTENCE) for a, b in sentence_spans(text[start:end])]
         atoms[-1] = atoms[-1]._replace(cost=ITEM)
     return atoms
+
+
+def is_indented(text: str, lines: Sequence[Span]) -> bool:
+    """Return whether all lines are indented as code is."""
+    return all(text.startswith("    ", *line) for line in lines)
 
 
 def _fit(text: str, atom: Atom, size: int) -> list[Atom]:
@@ -269,15 +271,9 @@ def split(
         return [span for groups in packed for span in _overlapping(groups, size, overlap)]
     if chunker == "sentence":
         atoms = atoms_of(document.text, Span(0, len(document.text)), size, kept, size)
-        return [
-            Span(atoms[first].start, atoms[end - 1].end)
-            for first, end in fill(atoms, size, overlap)
-        ]
+        return fill(atoms, size, overlap)
     units = _units(document.text, chunker, None if embedder is None else embedder.tokenizer)
-    groups = list(_groups(units, kept, size))
-    ranges = (
-        Span(groups[first].start, groups[end - 1].end) for first, end in fill(groups, size, overlap)
-    )
+    ranges = fill(list(_groups(units, kept, size)), size, overlap)
     return [Span(units[first].start, units[end - 1].end) for first, end in ranges]
 
 
@@ -311,23 +307,21 @@ def _groups(units: Sequence[Span], kept: Kept, size: int) -> Iterator[Span]:
 
 
 def fill(parts: Sequence[Span | Atom], size: int, overlap: int) -> list[Span]:
-    """Group parts greedily into ranges of at most ``size``, repeating up to ``overlap``; as indexes
-    of parts.
-    """
-    ranges: list[Span] = []
+    """Group parts greedily into spans of at most ``size``, repeating up to ``overlap``."""
+    spans: list[Span] = []
     first = 0
     while first < len(parts):
         after = first + 1
         while after < len(parts) and parts[after].end - parts[first].start <= size:
             after += 1
-        ranges.append(Span(first, after))
+        spans.append(Span(parts[first].start, parts[after - 1].end))
         if after == len(parts):
             break
         # Repeat no more than leaves room for the next part.
-        earliest, first = max(parts[after - 1].end - overlap, parts[after].end - size), after
-        while first - 1 > ranges[-1].start and parts[first - 1].start >= earliest:
-            first -= 1
-    return ranges
+        earliest = max(parts[after - 1].end - overlap, parts[after].end - size)
+        earlier = (n for n in range(first + 1, after) if parts[n].start >= earliest)
+        first = next(earlier, after)
+    return spans
 
 
 def _priced(text: str, parts: Sequence[Sequence[Atom]], embedder: Embedder) -> list[list[Atom]]:
@@ -347,16 +341,11 @@ def _priced(text: str, parts: Sequence[Sequence[Atom]], embedder: Embedder) -> l
         norm = float(np.linalg.norm(before) * np.linalg.norm(after))
         similarities.append(float(before @ after) / norm if norm else 0.0)
     low, high = min(similarities, default=0.0), max(similarities, default=0.0)
-    costs = iter(
-        [
-            *(_SIMILARITY_COST * (value - low) / ((high - low) or 1.0) for value in similarities),
-            HEADING,
-        ]
-    )
-    priced = [[(atom, next(costs)) for atom in part] for part in parts]
+    scale = _SIMILARITY_COST / ((high - low) or 1.0)
+    costs = iter([*((value - low) * scale for value in similarities), HEADING])
     return [
-        [atom if atom.cost >= WORD else atom._replace(cost=cost) for atom, cost in part]
-        for part in priced
+        [atom._replace(cost=max(next(costs), atom.cost * (atom.cost >= WORD))) for atom in part]
+        for part in parts
     ]
 
 

@@ -35,10 +35,8 @@ def chunk_document(
     """
     size, overlap, merge = options.cut_size, options.chunk_overlap, options.merge or 1
     joined: list[tuple[Span, tuple[int, ...]]] = []
-    starts, paths = (
-        [heading.start for heading in document.headings],
-        heading_paths(document.headings),
-    )
+    starts = [heading.start for heading in document.headings]
+    paths = heading_paths(document.headings)
     for part in text_spans(document):
         excerpt = _excerpt(document, part)
         kept = [table.rows for table in tables_of(excerpt)]
@@ -184,9 +182,8 @@ def _copies(chunks: Sequence[Chunk]) -> dict[str, str]:
     copies: dict[str, str] = {}
     exact: dict[int, Chunk] = {}
     by_key: defaultdict[int, list[Chunk]] = defaultdict(list)
-    sequences = lru_cache(4 * _KEYS * _MAX_CANDIDATES)(
-        _sequences
-    )  # storing all takes twenty times the memory of texts
+    # Storing all takes twenty times the memory of texts.
+    sequences = lru_cache(4 * _KEYS * _MAX_CANDIDATES)(_sequences)
     for chunk in chunks:
         words = hash(tuple(words_in(chunk.text)))
         found = exact.setdefault(words, chunk)

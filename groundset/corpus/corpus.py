@@ -103,19 +103,15 @@ class Corpus:
 def _stored(file: Path, kind: type[Any]) -> Iterator[Any]:
     from groundset.rows import parquet_rows
 
+    where = str(file)
     try:
-        for where, row in parquet_rows(file, longest=_MAX_ROW, kind=RunError):
-            values = {
-                key: json.loads(value) if key in _AS_JSON else value for key, value in row.items()
-            }
-            try:
-                yield kind.model_validate(values)
-            except ValueError as error:
-                raise RunError(f"{where}: is damaged; restore it, or make the run again") from error
+        for place, row in parquet_rows(file, longest=_MAX_ROW, kind=RunError):
+            where = place
+            for key in row.keys() & _AS_JSON:
+                row[key] = json.loads(row[key])
+            yield kind.model_validate(row)
     except (TypeError, ValueError) as error:
-        raise RunError(
-            f"{file}: is damaged ({error}); restore it, or make the run again"
-        ) from error
+        raise RunError(f"{where}: is damaged; restore it, or make the run again") from error
 
 
 def read_corpus(
@@ -160,12 +156,9 @@ def _add_own_chunks(corpus: Corpus, file: Path) -> None:
 
     documents, chunks = read_own_chunks(file)
     taken = {*corpus.documents, *(chunk.chunk_id for chunk in corpus.chunks)}
-    for name in (
-        *(document.doc_id for document in documents),
-        *(chunk.chunk_id for chunk in chunks),
-    ):
-        if name in taken:
-            raise InputError(f"--chunks {file}: the id {name!r} is also in DOCS; rename it")
+    names = [*(document.doc_id for document in documents), *(chunk.chunk_id for chunk in chunks)]
+    for name in taken.intersection(names):
+        raise InputError(f"--chunks {file}: the id {name!r} is also in DOCS; rename it")
     corpus.documents |= {document.doc_id: document for document in documents}
     copies = find_copies(chunks)
     for chunk in chunks:
@@ -232,8 +225,7 @@ def _why_empty(corpus: Corpus) -> str:
             "no documents found: the folders are empty, or all is excluded;"
             " name files, or other folders"
         )
-    reasons = [f"{path}: {reason}" for path, reason in corpus.skipped[:_NAMED_FILES]]
-    more = len(corpus.skipped) - _NAMED_FILES
-    if more > 0:
-        reasons.append(f"and {more} more files")
+    reasons = [f"{path}: {reason}" for path, reason in corpus.skipped]
+    if more := reasons[_NAMED_FILES:]:
+        reasons[_NAMED_FILES:] = [f"and {len(more)} more files"]
     return f"no document could be read: {'; '.join(reasons)}"

@@ -16,12 +16,12 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
-from groundset.corpus.chunkers import FENCE, Span, blocks, heading_end, line_spans
+from groundset.corpus.chunkers import FENCE, Span, blocks, heading_end, is_indented, line_spans
 from groundset.programs.languages import LANGUAGES
 from groundset.programs.text import plain
 from groundset.programs.types import Document
 
-_DELIMITERS = "|:- \t\n"  # all characters of the line below a header
+_DELIMITERS = set("|:- \t\n")  # all characters of the line below a header
 _HEADER_LINES = 3  # the header, the line of dashes and the first row stay together
 _MAX_CAPTION = 500  # characters; longer paragraphs are text
 _MARKUP = "#>*_( \t"  # before a caption
@@ -96,20 +96,13 @@ def _lines_of_tables(text: str) -> Iterator[list[Span]]:
     for block in blocks(text, 0, len(text)):
         lines = list(line_spans(text, block))
         contents = [text[slice(*line)] for line in lines]
-        if any(map(FENCE.match, contents)) or all(
-            content.startswith("    ") for content in contents
-        ):
+        if any(map(FENCE.match, contents)) or is_indented(text, lines):
             continue  # code
         number = 0
         while number + _HEADER_LINES <= len(lines):
             end = number + 1
             below = contents[end]
-            if (
-                "|" in contents[number]
-                and "|" in below
-                and "-" in below
-                and not below.strip(_DELIMITERS)
-            ):
+            if "|" in contents[number] and {*"|-"} <= {*below} <= _DELIMITERS:
                 while end < len(lines) and "|" in contents[end]:
                     end += 1
             if end - number >= _HEADER_LINES:
@@ -135,12 +128,9 @@ class _Captions:
                 following = self._tables[number + 1].start
                 # Between two tables it belongs to the second, unless that one has another caption
                 # below.
-                if (
-                    caption
-                    and following < len(self._text)
-                    and not self._text[caption.end : following].strip()
-                ):
-                    caption = caption if self._after(number + 1) else None
+                is_next = caption and not self._text[caption.end : following].strip()
+                if is_next and following < len(self._text) and not self._after(number + 1):
+                    caption = None
             used = caption.end if caption else used
             yield caption
 
@@ -152,11 +142,8 @@ class _Captions:
         first += len(before + gap)
         for line in reversed(list(line_spans(self._text, Span(first, end)))):
             if _LABEL.match(self._text[slice(*line)].lstrip(_MARKUP)):
-                return (
-                    Span(line.start, end)
-                    if len(_shown(self._text[line.start : end])) <= _MAX_CAPTION
-                    else None
-                )
+                is_text = len(_shown(self._text[line.start : end])) > _MAX_CAPTION
+                return None if is_text else Span(line.start, end)
         return Span(first, end) if _shown(self._text[first:end]) in self._marked else None
 
     def _after(self, number: int) -> Span | None:
@@ -167,11 +154,8 @@ class _Captions:
         paragraph, _, _ = content.lstrip("\n").partition("\n\n")
         shown = _shown(paragraph)
         is_caption = _LABEL.match(paragraph.lstrip(_MARKUP)) or shown in self._marked
-        return (
-            Span(start, start + len(paragraph))
-            if is_caption and 0 < len(shown) <= _MAX_CAPTION
-            else None
-        )
+        is_short = 0 < len(shown) <= _MAX_CAPTION
+        return Span(start, start + len(paragraph)) if is_caption and is_short else None
 
 
 def _shown(text: str) -> str:

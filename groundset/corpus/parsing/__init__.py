@@ -27,10 +27,8 @@ _KINDS = {
 SUFFIXES = {suffix: kind for kind, suffixes in _KINDS.items() for suffix in suffixes.split()} | {
     "": "plain"
 }
-_TEMPLATE, _TEMPLATE_CODE = (
-    ".erb",
-    re.compile(rb"^[ \t]*<%(?!%).{0,9999}?%>[ \t]*\n|<%(?!%).{0,9999}?%>", re.S | re.M),
-)
+_TEMPLATE = ".erb"
+_TEMPLATE_CODE = re.compile(rb"^[ \t]*<%(?!%).{0,9999}?%>[ \t]*\n|<%(?!%).{0,9999}?%>", re.S | re.M)
 # Limits for the text of one document; cutting it takes about fifty times its size in memory.
 MAX_TEXT_MB = 16
 MAX_LINES = 500_000
@@ -163,9 +161,8 @@ def _detected(data: bytes) -> str:
     Raises:
         UnparsableError: there is none.
     """
-    sample = b" ".join(found[0] for found in islice(_FOREIGN.finditer(data), _SAMPLE >> 4))[
-        : _SAMPLE >> 2
-    ]
+    words = islice(_FOREIGN.finditer(data), _SAMPLE >> 4)
+    sample = b" ".join(found[0] for found in words)[: _SAMPLE >> 2]
     shares: dict[str, float] = {}
     for letters, encodings in _ENCODINGS.items():
         # Where they can stand: capitals begin words, and no Cyrillic letter stands in a Latin one.
@@ -177,10 +174,10 @@ def _detected(data: bytes) -> str:
         pattern = re.compile(f"{letter}|(?<![a-z{letters}])[{capitals}]|{signs}")
         for encoding in encodings.split():
             text = sample.decode(encoding, "replace")
-            known = sum(not each.isascii() for each in pattern.findall(text))
-            shares[encoding] = max(
-                shares.get(encoding, 0), known / sum(not each.isascii() for each in text)
+            known, foreign = (
+                sum(not each.isascii() for each in found) for found in (pattern.findall(text), text)
             )
+            shares[encoding] = max(shares.get(encoding, 0), known / foreign)
     best = max(shares, key=lambda encoding: shares[encoding])
     if shares[best] < _LIKELY:
         raise UnparsableError("binary or in an unknown encoding; save it as UTF-8")

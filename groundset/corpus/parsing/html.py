@@ -13,6 +13,7 @@ from markdownify import MarkdownConverter
 
 from groundset.corpus.parsing import Parsed, UnparsableError, clean, decode, left_out_line
 from groundset.corpus.parsing.markdown import parse_converted, script_of
+from groundset.programs.words import word_list
 
 # No inline markup, and the first row of a table is its header.
 MARKDOWN_OPTIONS: dict[str, Any] = {
@@ -63,27 +64,18 @@ _NOISE_CLASS = re.compile(
     r"pager|headerlink|anchor-link|site-?sub|print-?footer)(?:[-_ ]|$)",
     re.IGNORECASE,
 )
-_CONTENT = {
-    "html",
-    "body",
-    "main",
-    "article",
-    "code",
-    "pre",
-    "td",
-    "tr",
-    *(_HEADINGS := [f"h{level}" for level in range(1, 7)]),
-}
-_OPENING = re.compile(
-    r"h\d|summary|dt|button"
-)  # the headings of accordions, which show what is below
+_HEADINGS = ["h1", "h2", "h3", "h4", "h5", "h6"]
+_CONTENT = word_list("html body main article code pre td tr").union(_HEADINGS)
+# The headings of accordions, which show what is below.
+_OPENING = re.compile(r"h\d|summary|dt|button")
+_HIDDEN = "[hidden], [aria-hidden=true], [style*='display:none' i], [style*='display: none' i]"
+_SHOWING = f"[aria-expanded], [aria-controls], :has(+ :is({_HIDDEN}))"  # buttons of panels
 _PANEL = re.compile(r"panel|pane\b|tab|accordion|collaps|answer|faq|toggle", re.IGNORECASE)
-_INLINE = {"a", "b", "em", "i", "small", "span", "strong"}
+_INLINE = word_list("a b em i small span strong")
 # Text, not entries of a menu: a long line, or a sentence.
 _RUNNING = re.compile(r"\S.{79}|(?:[\w%’'-]+[,;:]? ){3,}[\w%’'()-]+[.!?]|[^\W\d\s]{8,}[。！？]")
-_BLANKS = re.compile(
-    r"[ \t]{1000,}"
-)  # collapsed, because patterns of the converter take quadratic time on them
+# Collapsed, because patterns of the converter take quadratic time on them.
+_BLANKS = re.compile(r"[ \t]{1000,}")
 _HEAD = 1 << 18  # bytes; bs4 looks for a declared encoding in the first twentieth
 _SITE_NAME = re.compile(r"\s+[|–—·»-]\s+[^|–—·»]*$")
 _MIN_MAIN = 0.3  # of the page's text; a <main> with less is not the main content
@@ -98,6 +90,13 @@ _NAMES = [
     *("ri:content-title", "ri:filename", "ri:username", "ri:account-id", "ri:userkey"),
     *("ac:emoji-fallback", "ac:name", "datetime"),
 ]
+_UNSEEN = ["ac:parameter", "ac:task-id", "ac:placeholder", "ac:adf-attribute", "ac:adf-fallback"]
+_SHOWN_AS = {
+    "ac:plain-text-body": "pre",
+    "ac:task-list": "ul",
+    "ac:task": "li",
+    "ac:task-body": "span",
+}
 _TEX = {"msup": "%s^{%s}", "msub": "%s_{%s}", "msubsup": "%s_{%s}^{%s}", "mfrac": r"\frac{%s}{%s}"}
 _ELEMENTS = (
     r"p|div|span|ul|ol|li|table|tr|td|th|h[1-6]|strong|b|em|i|u|a|code|pre|blockquote|section|article|"
@@ -116,24 +115,25 @@ def parse_html(data: bytes) -> Parsed:
         UnparsableError: it has no text.
     """
     declared = EncodingDetector.find_declared_encoding(data[:_HEAD], is_html=True)
-    soup = BeautifulSoup(_BLANKS.sub(" ", clean(decode(data, declared))), "html.parser")
+    soup = _soup(decode(data, declared))
     page_title = " ".join(soup.title.get_text().split())[:1000] if soup.title else ""
     root = soup.body or soup
     left_out = _drop_noise(root)
     content = _main_content(root)
-    if (
-        content is not root
-        and content.extract()
-        and (around := left_out_line("outside the main part", [root.get_text(" ")]))
-    ):
-        left_out.append(around)
+    if content is not root:
+        content.extract()
+        left_out.append(left_out_line("outside the main part", [root.get_text(" ")]))
     # Asides move to the end, so that their headings do not apply to the text that follows; the
     # innermost first, so that none is moved inside another.
     content.extend([aside.extract() for aside in reversed(content.find_all("aside"))][::-1])
     markdown, captions = to_markdown(content)
     parsed = parse_converted(markdown)
     title = parsed.title or _SITE_NAME.sub("", page_title) or None
-    return parsed._replace(title=title, captions=captions, left_out=left_out)
+    return parsed._replace(title=title, captions=captions, left_out=list(filter(None, left_out)))
+
+
+def _soup(text: str) -> BeautifulSoup:
+    return BeautifulSoup(_BLANKS.sub(" ", clean(text)), "html.parser")
 
 
 def shown_field(text: str, level: int) -> str:
@@ -142,7 +142,7 @@ def shown_field(text: str, level: int) -> str:
     """
     if not is_html(text):
         return text
-    root = BeautifulSoup(_BLANKS.sub(" ", clean(text)), "html.parser")
+    root = _soup(text)
     _drop_noise(root)
     for heading in root.find_all(_HEADINGS):
         heading.name = f"h{min(int(heading.name[1]) + level, 6)}"
@@ -197,24 +197,15 @@ def _show_macros(root: Tag) -> None:
     """Turn Confluence's storage format into HTML: what its macros show, and nothing of their
     settings.
     """
-    for setting in root.find_all("ac:parameter"):
-        macro = setting.find_parent("ac:structured-macro")
-        is_inline = macro and macro.get("ac:name") == "status"
-        if setting.get("ac:name") == "title":
-            setting.name = "span" if is_inline else "p"
-        else:
-            setting.decompose()
-    for body in root.find_all("ac:plain-text-body"):
-        body.name = "pre"
-    for unseen in root.find_all(
-        ["ac:task-id", "ac:placeholder", "ac:adf-attribute", "ac:adf-fallback"]
-    ):
+    for title in root.find_all("ac:parameter", {"ac:name": "title"}):
+        macro = title.find_parent("ac:structured-macro", {"ac:name": "status"})
+        title.name = "span" if macro else "p"
+    for unseen in root.find_all(_UNSEEN):
         unseen.decompose()
     for status in root.find_all("ac:task-status"):
         status.replace_with("[x] " if status.get_text(strip=True) == "complete" else "[ ] ")
-    for name, shown in (("ac:task-list", "ul"), ("ac:task", "li"), ("ac:task-body", "span")):
-        for part in root.find_all(name):
-            part.name = shown
+    for part in root.find_all(list(_SHOWN_AS)):
+        part.name = _SHOWN_AS[part.name]
     for link in root.find_all(["ac:link", "ac:emoticon", "time"]):
         target = link.find(re.compile("^ri:")) or link
         named = (target.get(name) for name in _NAMES)
@@ -246,23 +237,15 @@ def _drop_noise(root: Tag) -> list[str]:
         if drawn.parent and drawn.parent.find("math"):
             drawn.extract()
         del drawn["aria-hidden"]
-    for part in (
-        *root.find_all(string=lambda text: isinstance(text, Comment)),
-        *root.select(_NEVER_SHOWN),
-    ):
+    comments = root.find_all(string=lambda text: isinstance(text, Comment))
+    for part in (*comments, *root.select(_NEVER_SHOWN)):
         part.extract()
     banners = {id(element) for element in root.find_all(_is_banner)} | set(map(id, _asking(root)))
     for button in root.find_all("button"):
-        follows, classes = (
-            button.find_next_sibling(),
-            " ".join(map(_classes, (button, *button.find_parents(limit=1)))),
-        )
-        shows = {"aria-expanded", "aria-controls"} & set(button.attrs) or (
-            follows and _is_hidden(follows)
-        )
+        classes = " ".join(map(_classes, (button, *button.find_parents(limit=1))))
         if button.find_parent(["p", "li", "td", "dd", "dt", "summary", *_HEADINGS]):
             button.unwrap()
-        elif not (shows or _PANEL.search(classes)):
+        elif not (button.css.match(_SHOWING) or _PANEL.search(classes)):
             button.decompose()
     most = _MAX_NOISE * len(root.get_text())
     certain, marked = (set(map(id, root.select(selector))) for selector in (_FURNITURE, _NOISE))
@@ -280,20 +263,11 @@ def _drop_noise(root: Tag) -> list[str]:
             element.decompose()
     for opening in root.find_all(["button", "summary"]):
         opening.name = "p"
-    return [line for name, texts in dropped.items() if (line := left_out_line(name, texts))]
+    return [left_out_line(name, texts) for name, texts in dropped.items()]
 
 
 def _classes(element: Tag) -> str:
     return " ".join(filter(None, element.get_attribute_list("class")))
-
-
-def _is_hidden(element: Tag) -> bool:
-    style = str(element.get("style") or "").replace(" ", "").lower()
-    return (
-        element.has_attr("hidden")
-        or element.get("aria-hidden") == "true"
-        or "display:none" in style
-    )
 
 
 def _is_banner(element: Tag) -> bool:
@@ -304,7 +278,7 @@ def _is_banner(element: Tag) -> bool:
         return False
     heading = element.find(_HEADINGS)
     slug = re.sub(r"\W+", "-", heading.get_text(strip=True)) if heading else ""
-    if slug.casefold() == name.casefold() and name:
+    if slug and slug.casefold() == name.casefold():
         return False  # an id made of a heading
     text = element.get_text(" ", strip=True)
     return len(text) <= _MAX_OFFER and bool(_OFFER.search(text))
@@ -324,13 +298,12 @@ def _is_noise(element: Tag, is_marked: bool, controlled: Collection[str]) -> boo
     """Return whether an element is no content; whatever has running text is, and so are panels and
     menus of dishes.
     """
-    classes, is_hidden = _classes(element), _is_hidden(element)
+    classes, is_hidden = _classes(element), element.css.match(_HIDDEN)
     is_named = bool(_BANNER.search(classes) or _NOISE_CLASS.search(classes))
     if not (is_marked or is_named or is_hidden):
         return False
-    own = " ".join(
-        text.strip() for text in element.find_all(string=True) if not text.find_parent("a")
-    )
+    texts = element.find_all(string=True)
+    own = " ".join(text.strip() for text in texts if not text.find_parent("a"))
     is_unlinked = len(own) > sum(len(link.get_text()) for link in element.find_all("a"))
     if _RUNNING.search(own):
         return False
@@ -404,11 +377,8 @@ def _straighten(table: Tag) -> None:
             del cell["colspan"]
             for down, right in product(range(height), range(width)):
                 copy = Tag(name="td")
-                copy.string = (
-                    cell.get_text(" ", strip=True)
-                    if down or not number or cell.name == "th"
-                    else ""
-                )
+                if down or not number or cell.name == "th":
+                    copy.string = cell.get_text(" ", strip=True)
                 grid[number + down][column + right] = copy if down or right else cell
     marked = list(takewhile(lambda row: row.find_parent("thead") or not row.find("td"), rows[:-1]))
     heads = len(marked) or min(heads, len(rows) - 1)

@@ -159,9 +159,8 @@ def heading_title(text: str, headings: Sequence[Heading]) -> str | None:
     """
     opening = len(text) - len(text.lstrip())
     first = [heading.text for heading in headings if heading.level == 1]
-    return next(
-        iter(first + [heading.text for heading in headings if heading.start <= opening]), None
-    )
+    first += [heading.text for heading in headings if heading.start <= opening]
+    return first[0] if first else None
 
 
 def table_of(rows: Sequence[Sequence[str]]) -> str:
@@ -193,9 +192,8 @@ def _without_front_matter(text: str) -> tuple[str | None, str]:
     if not isinstance(fields, dict) or not any(_KEY.fullmatch(str(key)) for key in fields):
         return None, text
     title = fields.get("title")
-    return (" ".join(title.split()) or None if isinstance(title, str) else None), text[
-        front.end() :
-    ].lstrip("\n")
+    title = " ".join(title.split()) if isinstance(title, str) else ""
+    return title or None, text[front.end() :].lstrip("\n")
 
 
 class _Outline(list[Token]):
@@ -204,9 +202,8 @@ class _Outline(list[Token]):
     """
 
     def append(self, token: Token) -> None:
-        if token.type in {"heading_open", "html_block", *_CODE} or (
-            self and self[-1].type == "heading_open"
-        ):
+        is_title = self and self[-1].type == "heading_open"
+        if is_title or token.type in {"heading_open", "html_block", *_CODE}:
             super().append(token)
 
 
@@ -222,21 +219,14 @@ def _headings(text: str, tokens: Sequence[Token], links: dict[str, Any]) -> list
     found = []
     for token, inline in pairwise(tokens):
         # Level 0 only: a heading inside a list or a quotation does not divide the document.
-        if (
-            token.type == "heading_open"
-            and token.level == 0
-            and token.map
-            and len(inline.content) <= _MAX_HEADING
-        ):
-            # Inline parsing can be slow, so only headings are parsed further.
-            [inline_token] = _PARSER.parseInline(inline.content, links)
-            shown = (
-                each.content or " " for each in inline_token.children or () if each.type in _SHOWN
-            )
-            if title := " ".join("".join(shown).split()):
-                found.append(
-                    Heading(level=int(token.tag[1]), text=title, start=starts[token.map[0]])
-                )
+        is_heading = token.type == "heading_open" and token.level == 0
+        if not (is_heading and token.map) or len(inline.content) > _MAX_HEADING:
+            continue
+        # Inline parsing can be slow, so only headings are parsed further.
+        [parsed] = _PARSER.parseInline(inline.content, links)
+        shown = (each.content or " " for each in parsed.children or () if each.type in _SHOWN)
+        if title := " ".join("".join(shown).split()):
+            found.append(Heading(level=int(token.tag[1]), text=title, start=starts[token.map[0]]))
     return found
 
 

@@ -28,7 +28,7 @@ _READERS: dict[str, Callable[[bytes], str]] = {
 }
 _RECORDS = frozenset({".csv", ".tsv", ".json", ".jsonl"})
 _PAGES = frozenset({".html", ".htm", ".xhtml"})
-_TEXTS = _PAGES | frozenset({"", ".xml", ".rels", ".vml", ".opf", ".ncx"})
+_TEXTS = _PAGES | {"", ".xml", ".rels", ".vml", ".opf", ".ncx"}
 _BODY = 9  # the outline level of text
 _LEVEL = "outline"  # our style of a heading, before its level
 _NAMED = re.compile(r"heading ([1-9])", re.IGNORECASE)  # Word's internal name

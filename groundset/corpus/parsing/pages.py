@@ -209,7 +209,7 @@ def _is_most(pages: Collection[int], count: int) -> bool:
 
 def _shared(margins: Sequence[_Margin], count: int) -> Iterator[_Margin]:
     """Yield lines that are the same on most pages, but for a page number."""
-    same, counted = defaultdict(set), defaultdict(set)
+    pages = defaultdict[Hashable, set[int]](set)  # by words, and by words with page numbers
 
     def marks(margin: _Margin) -> tuple[Hashable, Hashable]:
         parts = margin.parts
@@ -217,13 +217,12 @@ def _shared(margins: Sequence[_Margin], count: int) -> Iterator[_Margin]:
         return words, (words, *(part for part in parts if isinstance(part, int)))
 
     for margin in margins:
-        words, numbers = marks(margin)
-        same[words].add(margin.page)
-        counted[numbers].add(margin.page)
+        for mark in marks(margin):
+            pages[mark].add(margin.page)
     for margin in margins:
-        words, numbers = marks(margin)
+        words, counted = marks(margin)
         is_own = margin.parts == [0]  # the number of this page, and nothing else
-        if is_own or (_is_most(same[words], count) and len(counted[numbers]) > 1):
+        if is_own or (_is_most(pages[words], count) and len(pages[counted]) > 1):
             yield margin
 
 

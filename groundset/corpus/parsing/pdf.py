@@ -8,7 +8,7 @@ import logging
 import re
 import warnings
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from itertools import groupby
 from typing import Any, NamedTuple
 
@@ -118,25 +118,19 @@ def _page_blocks(page: Page, number: int, body: float, join: "_Joiner") -> Itera
         while tables and tables[0].bottom >= box[0].top:
             yield _table_block(tables.pop(0), number)
         sizes = Counter(line.size for line in box)
+        left = min(line.x0 for line in box)
         groups: list[tuple[str, list[Line]]] = []  # headings and paragraphs
         for line in box:
             kind = "heading" if _is_heading(line, sizes, body) else "text"
-            if (
-                not groups
-                or kind != groups[-1][0]
-                or _begins(kind, line, groups[-1][1], min(each.x0 for each in box))
-            ):
-                groups.append((kind, []))
-            groups[-1][1].append(line)
+            above, group = groups[-1] if groups else ("", [])
+            if kind != above or _begins(kind, line, group, left):
+                groups.append((kind, [line]))
+            else:
+                group.append(line)
         for kind, group in groups:
             text = join([line.text for line in group])
-            yield _Block(
-                kind,
-                text if kind == "heading" else _BULLET.sub("- ", text),
-                group[0].size,
-                number,
-                number,
-            )
+            text = text if kind == "heading" else _BULLET.sub("- ", text)
+            yield _Block(kind, text, group[0].size, number, number)
     for table in tables:
         yield _table_block(table, number)
 
@@ -190,20 +184,20 @@ def _join_split_paragraphs(blocks: Sequence[_Block], join: "_Joiner") -> list[_B
     """Join paragraphs that a page, column or caption splits in the middle of a sentence."""
     joined: list[_Block] = []
     for block in blocks:
-        near = range(len(joined) - 1, max(-1, len(joined) - 1 - _MAX_BETWEEN), -1)
-        same = (
+        near = range(max(0, len(joined) - _MAX_BETWEEN), len(joined))
+        alike = [
             n for n in near if joined[n].kind == "text" and abs(joined[n].size - block.size) <= 0.5
-        )
-        broken = next(same, None)
-        is_rest = block.kind == "text" and block.text[0].islower()
-        if not is_rest or broken is None or not _OPEN_END.search(joined[broken].text[-1:]):
+        ]
+        is_rest = alike and block.kind == "text" and block.text[0].islower()
+        if not is_rest or not _OPEN_END.search(joined[alike[-1]].text[-1:]):
             joined.append(block)
             continue
-        text = join([joined[broken].text, block.text])
-        if block.page != joined[broken].last_page:
+        broken = joined[alike[-1]]
+        text = join([broken.text, block.text])
+        if block.page != broken.last_page:
             start = len(text) - len(block.text)  # the joiner does not change the second part
             text = text[:start] + _MARK.format(block.page) + text[start:]
-        joined[broken] = joined[broken]._replace(text=text, last_page=block.page)
+        joined[alike[-1]] = broken._replace(text=text, last_page=block.page)
     return joined
 
 
@@ -248,7 +242,7 @@ def parse_pdf(data: bytes) -> Parsed:
     heads.
 
     Raises:
-        UnparsableError: it is damaged or encrypted, or has no text.
+        UnparsableError: it is encrypted, or has no text.
     """
     # pdfminer logs font problems and warns about extraction rights.
     for name in ("pdfminer", "pdfplumber"):
@@ -261,27 +255,15 @@ def parse_pdf(data: bytes) -> Parsed:
             warnings.simplefilter("ignore")
             pages = [_read_page(page) for page in pdf.pages]
             metadata = pdf.metadata or {}
-    except (UnparsableError, MemoryError, RecursionError):
-        raise
-    except Exception as error:
-        cause = error.args[0] if isinstance(error, PdfminerException) and error.args else error
-        if isinstance(cause, MemoryError | RecursionError):
-            raise cause from None
-        if isinstance(cause, PDFPasswordIncorrect | PDFEncryptionError):
+    except PdfminerException as error:  # of a cause
+        if isinstance(error.args[0], PDFPasswordIncorrect | PDFEncryptionError):
             raise UnparsableError("password-protected") from error
-        # pdfminer raises arbitrary exceptions for damaged files.
-        raise UnparsableError(f"damaged pdf file ({type(cause).__name__})") from error
+        raise error.args[0] from error
     shown, left_out = without_running_heads(pages)
     markdown, starts = split_page_marks(clean(pages_to_markdown(shown)))
     if not markdown:
         raise UnparsableError("no text (scanned pages?)" if pages else "no pages")
-    counts = [sum(len(line.text) for line in page.lines) for page in pages]
-    least = [_MIN_ON_PICTURE if page.is_picture else 1 for page in pages]
-    bare = ", ".join(
-        str(n)
-        for n, page in enumerate(pages, 1)
-        if not page.tables and counts[n - 1] < least[n - 1]
-    )
+    bare = ", ".join(str(number) for number, page in enumerate(pages, 1) if _is_bare(page))
     parsed = parse_converted(markdown)
     return parsed._replace(
         title=heading_title(parsed.text, parsed.headings[:1]) or _metadata_title(metadata),
@@ -290,6 +272,11 @@ def parse_pdf(data: bytes) -> Parsed:
         left_out=left_out,
         note=f"no text on page {bare} of {len(pages)} (scanned?)" if bare else "",
     )
+
+
+def _is_bare(page: Page) -> bool:
+    least = _MIN_ON_PICTURE if page.is_picture else 1
+    return not page.tables and sum(len(line.text) for line in page.lines) < least
 
 
 def _read_page(page: Any) -> Page:
@@ -328,9 +315,8 @@ def _read_tables(page: Any) -> Iterator[PageTable]:
         if sum(map(bool, cells)) >= _MIN_FILLED * len(cells):
             x0, top, x1, bottom = table.bbox
             first = page.crop(table.rows[0].bbox, strict=False).chars
-            yield PageTable(
-                x0, page.height - top, x1, page.height - bottom, rows, all(map(_is_bold, first))
-            )
+            is_headed = all(_is_bold(character["fontname"]) for character in first)
+            yield PageTable(x0, page.height - top, x1, page.height - bottom, rows, is_headed)
 
 
 def _rules(page: Any, ruled: Sequence[PageTable]) -> Iterator[Rule]:
@@ -382,17 +368,15 @@ def _read_line(item: LTTextLine, box: int) -> Line | None:
         for side, part in parts
     )
     text = plain_line("".join(shown))
+    if not text:
+        return None
     text = _as_read(text) if characters[0].x0 < characters[-1].x0 else text
-    bold = sum(_is_bold({"fontname": c.fontname}) for c in characters)
-    return (
-        Line(text, box, item.x0, item.x1, item.y1, item.y0, size, bold > 0.9 * len(characters))
-        if text
-        else None
-    )
+    bold = sum(_is_bold(c.fontname) for c in characters) > 0.9 * len(characters)
+    return Line(text, box, *(item.x0, item.x1, item.y1, item.y0), size, bold)
 
 
-def _is_bold(character: Mapping[str, Any]) -> bool:
-    return "bold" in (name := character["fontname"].lower()) or "black" in name
+def _is_bold(font: str) -> bool:
+    return re.search("bold|black", font, re.IGNORECASE) is not None
 
 
 def _is_leftward(text: str) -> bool:
@@ -403,10 +387,13 @@ def _as_read(seen: str) -> str:
     """Return a line as it is read; PDFs hold lines from right to left as they are seen, with the
     last letter first.
     """
-    read = _RIGHTWARDS.sub(lambda found: found[0][::-1].translate(_MIRRORED), seen)[::-1].translate(
-        _MIRRORED
-    )
-    return read if _is_leftward(seen) else seen
+
+    def mirrored(text: str) -> str:
+        return text[::-1].translate(_MIRRORED)
+
+    if not _is_leftward(seen):
+        return seen
+    return mirrored(_RIGHTWARDS.sub(lambda found: mirrored(found[0]), seen))
 
 
 def _metadata_title(metadata: dict[str, Any]) -> str | None:

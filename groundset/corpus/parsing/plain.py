@@ -52,13 +52,9 @@ def parse_plain(text: str) -> Parsed:
     """Parse plain text; the first line after skip links is the title if it looks like one."""
     lines = [line for line in _lines(text) if not _SKIP_LINK.match(line.text)]
     first = lines[0] if lines else _NO_LINE
-    is_title = (
-        first.next and (first.alone or first.underline) and not _SENTENCE_END.search(first.text)
-    )
-    _, title = _mark(first.text) or (
-        0,
-        first.text if is_title and len(first.text) <= _MAX_TITLE else None,
-    )
+    is_apart = first.next and (first.alone or first.underline)
+    is_title = is_apart and len(first.text) <= _MAX_TITLE and not _SENTENCE_END.search(first.text)
+    _, title = _mark(first.text) or (0, first.text if is_title else None)
     rest = lines[1:] if title else lines
     return Parsed(text, title, list(_marked(rest)) or list(_unmarked(rest)))
 
@@ -81,12 +77,10 @@ def _lines(text: str) -> Iterator[_Line]:
 
 def _mark(text: str) -> tuple[int, str] | None:
     """Return the level and text of a heading marked as in Markdown or a wiki."""
-    found = _MARKED.match(text)
-    return (
-        (len(found["wiki"] or found["atx"]), (found["name"] or found["text"].rstrip("#")).strip())
-        if found
-        else None
-    )
+    if not (found := _MARKED.match(text)):
+        return None
+    shown = found["name"] or found["text"].rstrip("#")
+    return len(found["wiki"] or found["atx"]), shown.strip()
 
 
 def _marked(lines: Sequence[_Line]) -> Iterator[Heading]:
@@ -101,12 +95,9 @@ def _marked(lines: Sequence[_Line]) -> Iterator[Heading]:
         if line.alone and (marked := _mark(line.text)):
             yield Heading(level=marked[0], text=marked[1].removesuffix("[edit]"), start=line.start)
         elif line.underline and not previous and any(map(str.isalpha, line.text)):
-            underlines = (
-                underlines if line.underline in underlines else [*underlines, line.underline]
-            )
-            yield Heading(
-                level=min(underlines.index(line.underline) + 1, 6), text=line.text, start=line.start
-            )
+            level = [*underlines, line.underline].index(line.underline) + 1
+            underlines += [line.underline] * (level > len(underlines))
+            yield Heading(level=min(level, 6), text=line.text, start=line.start)
         previous = line.underline
 
 

@@ -15,17 +15,9 @@ from groundset.corpus.parsing.html import is_html, parse_html, shown_field
 from groundset.corpus.parsing.markdown import table_of
 from groundset.rows import declared_separator
 
-_TITLES = (
-    "title",
-    "subject",
-    "name",
-    "summary",
-    "question",
-    "headline",
-    "key",
-    "id",
-)  # of records, the first of one
-_BARE = _TITLES[-2:]  # say nothing without their name
+# Of records, the first of one; the second say nothing without their name.
+_TITLES = ("title", "subject", "name", "summary", "question", "headline")
+_BARE = ("key", "id")
 # Delimiters of code, and lines that are not shown, in AsciiDoc and Org.
 _FENCE = re.compile(
     r"^(?:-{4,}|\.{4,}|#\+(?:begin|end)_(?:src|example)\b.*)(?:\n|\Z)", re.IGNORECASE | re.MULTILINE
@@ -46,7 +38,6 @@ _CLOSING_BLOCK = re.compile(r"</(?:p|div|ul|ol|table|h[1-6]|pre|blockquote)>", r
 _LINES_IN_CELLS = re.compile(r"[\x0b\x0c\x85\u2028\u2029]")  # they end no row
 _SNIFFED = 20  # rows
 _DEEPEST = 6  # levels of headings
-_MESSAGE = "message/rfc822"
 
 
 def notebook(data: bytes) -> str:
@@ -58,12 +49,10 @@ def notebook(data: bytes) -> str:
         source = "".join(cell["source"])
         parts.append(f"```{language}\n{source}\n```" if cell["cell_type"] == "code" else source)
         for output in cell.get("outputs", ()):
-            shown = "".join(
-                output.get("text") or output.get("data", {}).get("text/plain") or ()
-            ).strip("\n")
-            parts += (
-                [f"```\n{shown}\n```"] if shown and shown[0] != "<" else []
-            )  # the name of a picture
+            text = output.get("text") or output.get("data", {}).get("text/plain") or ()
+            shown = "".join(text).strip("\n")
+            if shown and shown[0] != "<":  # the name of a picture
+                parts.append(f"```\n{shown}\n```")
     return "\n\n".join(parts)
 
 
@@ -130,7 +119,7 @@ def _heading(level: int, text: str) -> str:
 
 def _title(fields: dict[str, Any], *, is_named: bool = False) -> str:
     """Return which field of a record is its title; ids say nothing more about one with a name."""
-    names = _TITLES[: -len(_BARE)] if is_named else _TITLES
+    names = _TITLES if is_named else _TITLES + _BARE
     scalars = (name for name in names if isinstance(fields.get(name), str | int))
     return next((name for name in scalars if fields[name] != ""), "")
 
@@ -156,14 +145,13 @@ def mail(data: bytes) -> str:
 
 
 def _mail(message: EmailMessage, level: int) -> str:
-    parts = list(message.iter_attachments())
-    forwarded = [part.get_content() for part in parts if part.get_content_type() == _MESSAGE]
     heads = [f"{name}: {message[name]}" for name in ("From", "To", "Date") if message[name]]
-    heads += [
-        f"Attachment (not read): {part.get_filename() or 'unnamed'}"
-        for part in parts
-        if part.get_content_type() != _MESSAGE
-    ]
+    forwarded: list[EmailMessage] = []
+    for part in message.iter_attachments():
+        if part.get_content_type() == "message/rfc822":
+            forwarded.append(part.get_content())
+        else:
+            heads.append(f"Attachment (not read): {part.get_filename() or 'unnamed'}")
     body, text = message.get_body(("plain", "html")), ""
     if body is not None:  # a part without heads is false
         text = decode(bytes(body.get_payload(decode=True)), body.get_content_charset())

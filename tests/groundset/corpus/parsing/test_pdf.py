@@ -3,7 +3,7 @@ from pathlib import Path
 import pytest
 from foreign_files import pdf
 
-from groundset.corpus.parsing import UnparsableError
+from groundset.corpus.parsing import UnparsableError, parse
 from groundset.corpus.parsing.pages import Line, Page, PageTable, without_running_heads
 from groundset.corpus.parsing.pdf import pages_to_markdown, parse_pdf, plain_line, split_page_marks
 
@@ -197,7 +197,7 @@ def test_empty_pages():
 )
 def test_unparsable_file(data, reason):
     with pytest.raises(UnparsableError, match=reason):
-        parse_pdf(data)
+        parse(data, ".pdf")
 
 
 TEXT = b"BT /F1 12 Tf 50 750 Td (The mill was built by two brothers in the year 1887.) Tj ET\n"

@@ -294,4 +294,4 @@ def in_full(text: str, title: str, parsed: Any, passage: str) -> str:
 
 
 def _has_the(token: Any) -> bool:
-    return token.i > 0 and token.nbor(-1).lower_ == "the"
+    return bool(token.i and token.nbor(-1).lower_ == "the")

@@ -107,9 +107,8 @@ def _stored(file: Path, kind: type[Any]) -> Iterator[Any]:
     try:
         for place, row in parquet_rows(file, longest=_MAX_ROW, kind=RunError):
             where = place
-            for key in row.keys() & _AS_JSON:
-                row[key] = json.loads(row[key])
-            yield kind.model_validate(row)
+            parsed = {key: json.loads(row[key]) for key in row.keys() & _AS_JSON}
+            yield kind.model_validate({**row, **parsed})
     except (TypeError, ValueError) as error:
         raise RunError(f"{where}: is damaged; restore it, or make the run again") from error
 

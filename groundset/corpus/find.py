@@ -87,10 +87,9 @@ def _expand(argument: Path, skipped: list[SkippedFile]) -> Iterator[tuple[Path, 
     elif _GLOB & set(str(argument)):
         fixed = next(index for index, part in enumerate(argument.parts) if _GLOB & set(part))
         root = Path(*argument.parts[:fixed])
-        matches = sorted(root.glob(str(Path(*argument.parts[fixed:]))))
         matches = [
             match
-            for match in matches
+            for match in sorted(root.glob(str(Path(*argument.parts[fixed:]))))
             if not any(part[0] == "." for part in match.relative_to(root).parts)
         ]
         if not matches:
@@ -119,9 +118,8 @@ def _walk(folder: Path, root: Path, skipped: list[SkippedFile]) -> Iterator[Path
 def _usable(paths: Iterable[Path], root: Path, skipped: list[SkippedFile]) -> Iterator[Path]:
     """Yield the files among paths; links to folders, or out of the given one, are skipped."""
     for path in paths:
-        if os.path.exists(path) and not Path(os.path.realpath(path)).is_relative_to(
-            os.path.realpath(root)
-        ):
+        is_inside = Path(os.path.realpath(path)).is_relative_to(os.path.realpath(root))
+        if os.path.exists(path) and not is_inside:
             skipped.append(SkippedFile(_below(path, root), "link that leads out of the folder"))
         elif os.path.isdir(path):
             skipped.append(SkippedFile(_below(path, root), "links to folders are not followed"))

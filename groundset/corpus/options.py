@@ -109,11 +109,9 @@ def chunk(options: ChunkOptions) -> None:
     """
     out = options.out
     # FILE.docs.jsonl for FILE.jsonl; chunks on a stream are without them.
-    targets = (
-        [out]
-        if is_stream(out)
-        else [out, out.with_name(f"{out.name.removesuffix('.jsonl')}.docs.jsonl")]
-    )
+    targets = [out]
+    if not is_stream(out):
+        targets.append(out.with_name(f"{out.name.removesuffix('.jsonl')}.docs.jsonl"))
     found, _ = find_documents(options.documents, options.exclude)
     read = [options.chunks, *(file for file, _ in found if file.suffix.lower() in SUFFIXES)]
     for target in targets:

@@ -47,42 +47,35 @@ def read_own_chunks(file: Path) -> tuple[list[Document], list[Chunk]]:
     if file.suffix.lower() not in readers:
         raise InputError(f"--chunks {file}: name a .jsonl or .parquet file")
     found: dict[str, Chunk] = {}
-    first: dict[str, str] = {}
+    places: dict[str, str] = {}
     sources: dict[str, list[Chunk]] = {}
     try:
         changed = modified(file)
         for where, fields in readers[file.suffix.lower()](file):
             chunk = chunk_of(where, fields)
-            if chunk.chunk_id in first:
-                raise InputError(
-                    f"{where}: the id {chunk.chunk_id!r} was used before, in"
-                    f" {first[chunk.chunk_id]}"
-                )
-            first[chunk.chunk_id] = where
+            if (before := places.setdefault(chunk.chunk_id, where)) != where:
+                raise InputError(f"{where}: the id {chunk.chunk_id!r} was used before, in {before}")
             sources.setdefault(chunk.doc_id or chunk.path or chunk.chunk_id, []).append(chunk)
     except OSError as error:
         raise InputError(
             f"--chunks {file}: cannot be read: {(error.strerror or str(error)).lower()}"
         ) from error
-    if not first:
+    if not places:
         raise InputError(f"--chunks {file}: holds no chunks")
     for chunks in sources.values():
-        path = chunks[0].path or portable(file.name)
-        title = chunks[0].title or (name_title(path) if chunks[0].path else "")
-        unnamed = (
-            document_id(path, _SEPARATOR.join(chunk.text for chunk in chunks))
-            if chunks[0].path
-            else ""
-        )
-        about = {"doc_id": chunks[0].doc_id or unnamed or chunks[0].chunk_id, "path": path}
-        found |= {
-            each.chunk_id: each.model_copy(update=about | {"title": each.title or title})
-            for each in chunks
-        }
+        first = chunks[0]
+        doc_id, path, title = first.doc_id, first.path or portable(file.name), first.title
+        if first.path:
+            text = _SEPARATOR.join(chunk.text for chunk in chunks)
+            doc_id, title = doc_id or document_id(path, text), title or name_title(path)
+        about = {"doc_id": doc_id or first.chunk_id, "path": path}
+        for chunk in chunks:
+            titled = about | {"title": chunk.title or title}
+            found[chunk.chunk_id] = chunk.model_copy(update=titled)
     documents, placed = rebuilt(found)
     by_id = {chunk.chunk_id: chunk for chunk in placed}
     documents = [document.model_copy(update={"last_modified": changed}) for document in documents]
-    return documents, [by_id[chunk_id] for chunk_id in first]
+    return documents, [by_id[chunk_id] for chunk_id in places]
 
 
 def chunk_of(where: str, fields: Mapping[str, Any]) -> Chunk:
@@ -96,15 +89,11 @@ def chunk_of(where: str, fields: Mapping[str, Any]) -> Chunk:
     text = composed(required(where, fields, *names))
     metadata = metadata_of(where, fields)
     of_document = {} if has_chunk_id else metadata
-    source = (
-        optional(where, fields, "doc_id")
-        if has_chunk_id
-        else optional(where, of_document, "document_id")
-    )
+    source, name = (fields, "doc_id") if has_chunk_id else (metadata, "document_id")
     span = span_of(where, fields)
     return Chunk(
         chunk_id=required(where, fields, "chunk_id" if has_chunk_id else "doc_id"),
-        doc_id=source or "",
+        doc_id=optional(where, source, name) or "",
         path=optional(where, fields, "path") or "",
         title=optional(where, fields, "title") or optional(where, of_document, "title") or "",
         headings=headings_of(where, fields),
@@ -153,11 +142,11 @@ def _text_from_offsets(chunks: Sequence[Chunk]) -> str | None:
     spans = [
         (*chunk.metadata[OFFSETS], chunk.text) for chunk in chunks if chunk.metadata.get(OFFSETS)
     ]
-    if len(spans) < len(chunks) or any(
-        start < 0 or end - start != len(text) for start, end, text in spans
-    ):
-        return None
-    if max(end for _, end, _ in spans) > _MAX_EXPANSION * sum(len(text) for _, _, text in spans):
+    most = _MAX_EXPANSION * sum(len(text) for _, _, text in spans)
+    are_right = (
+        start >= 0 and end - start == len(text) and end <= most for start, end, text in spans
+    )
+    if len(spans) < len(chunks) or not all(are_right):
         return None
     whole = StringIO(newline="")
     for start, end, text in sorted(spans):

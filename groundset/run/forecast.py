@@ -23,11 +23,12 @@ from groundset.programs.types import Chunk
 from groundset.retrieval.embed import open_embedder
 from groundset.run.compiled import Compiled, load_compiled
 from groundset.run.generate import askable, check_reads, own_files
-from groundset.run.options import CommandOptions, prices
+from groundset.run.options import CommandOptions
 from groundset.run.plan import quotas
 from groundset.run.record import listed
 from groundset.run.run import Run
 from groundset.run.store import holds_run
+from groundset.run.values import prices
 from groundset.stats import sight
 
 _MOST_JUDGED = 100  # chunks, of which two busy cores embed 18 a second

@@ -40,12 +40,13 @@ from groundset.run.attempts import Attempts
 from groundset.run.compiled import NONE, SHIPPED, Compiled, load_compiled, read_own
 from groundset.run.engine import Ending, RunJournal, Runner
 from groundset.run.given import hybrid, planned, read_questions
-from groundset.run.options import JUDGE_LM, GenerateOptions, prices
+from groundset.run.options import JUDGE_LM, GenerateOptions
 from groundset.run.plan import Pairs, Plan, quotas
 from groundset.run.preparing import Preparing
 from groundset.run.record import accepted, edited, library_versions, shortage, summary, write_files
 from groundset.run.run import Run, open_run
 from groundset.run.store import Store, holds_run
+from groundset.run.values import prices
 from groundset.tracking import Tracking, location
 
 _STATUS: Mapping[Ending, int] = {"complete": 0, "short": 3, "budget": 3, "interrupted": 130}

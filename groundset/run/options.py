@@ -4,7 +4,6 @@ Python.
 
 import hashlib
 import math
-import re
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
 
@@ -16,19 +15,16 @@ from groundset.options import DEFAULT_EMBEDDER, DEFAULT_LM, DEFAULT_PARSER, opti
 from groundset.programs.errors import InputError
 from groundset.programs.forms import FORMS, KINDS, PERSONA, SIMPLE
 from groundset.programs.languages import name_of
-from groundset.programs.untrusted import MAX_ROW, small_text
 from groundset.programs.users import READER, STAFF, USERS, Users, measured
 from groundset.run.recipes import GIVEN, PROFILED, RECIPES, RecipeSpec
 from groundset.run.run import Run
+from groundset.run.values import parse_mix, prices, read_texts
 
 _SHARE = 0.2  # of the mix, for the form that --personas adds
 JUDGE_LM = "qwen2.5-coder-1.5b"  # the smallest model whose shipped judge writes answers
 _GUIDED_RANK = 5
 _UNGUIDED = "take a larger --lm, or --no-guided"
-_DEAREST = 1e9  # price of a million tokens
 _MAX_WORKERS = 256
-_LONGEST, _MOST_LINES = 500, 1_000  # characters of a persona or query, and lines of a file of them
-_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 _RECIPES_OF = {  # of options of some recipes only
     **dict.fromkeys(("mix", "kinds", "personas"), ("evolved", "single")),
     **dict.fromkeys(("users", "like"), ("evolved", "single", "multi", "roundtrip")),
@@ -71,71 +67,8 @@ _NOT_COMPARED = {
 }
 
 
-def parse_mix(value: Any) -> Any:
-    """Parse weights such as ``simple=50,reasoning=25``; return anything but text unchanged.
-
-    Raises:
-        ValueError: the text has another form.
-    """
-    if not isinstance(value, str):
-        return value
-    weights: dict[str, float] = {}
-    for part in value.split(","):
-        name, sign, weight = (piece.strip() for piece in part.partition("="))
-        if not sign or name in weights:
-            raise ValueError(
-                f"{part.strip()!r} is not of the form NAME=WEIGHT, each name once, such as simple=2"
-            )
-        try:
-            weights[name] = float(weight)
-        except ValueError:
-            raise ValueError(f"the weight of {name} is not a number: {weight!r}") from None
-    return weights
-
-
-def _read_texts(value: Any) -> Any:
-    """Return texts, also those in .txt files (one a line); other types are left to the field."""
-    items = [value] if isinstance(value, str | Path) else value
-    if not isinstance(items, list | tuple):
-        return value
-    if not all(isinstance(item, str | Path) for item in items):
-        return value
-    texts = [
-        small_text(Path(item).expanduser(), MAX_ROW) if str(item).endswith(".txt") else str(item)
-        for item in items
-    ]
-    lines = (" ".join(line.split()) for text in texts for line in text.split("\n"))
-    unique = tuple(dict.fromkeys(filter(None, lines)))
-    is_wrong = any(len(line) > _LONGEST or _CONTROL.search(line) for line in unique)
-    if is_wrong or len(unique) > _MOST_LINES:
-        raise ValueError(
-            f"give at most {_MOST_LINES:,} lines of plain text of at most {_LONGEST} characters"
-        )
-    if items and not unique:
-        raise ValueError("is empty; write one text a line")
-    return unique
-
-
-def prices(text: str) -> tuple[float, float]:
-    """Return the prices of a million prompt tokens and a million generated tokens, from a text such
-    as ``0.5,1.5``.
-
-    Raises:
-        ValueError: the text has another form, or a number is negative or too large.
-    """
-    try:
-        prompt, generated = map(float, text.split(","))
-    except ValueError:
-        prompt = generated = -1.0
-    if not (0 <= prompt <= _DEAREST and 0 <= generated <= _DEAREST):
-        raise ValueError(
-            "give the prices of a million prompt and generated tokens, such as 0.5,1.5"
-        )
-    return prompt, generated
-
-
 _Weights = Annotated[dict[str, float], BeforeValidator(parse_mix)]
-_Texts = Annotated[tuple[str, ...], BeforeValidator(_read_texts)]
+_Texts = Annotated[tuple[str, ...], BeforeValidator(read_texts)]
 
 
 class GenerateOptions(CorpusOptions):

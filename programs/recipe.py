@@ -50,6 +50,7 @@ MEND = (
 SURE = 0.75
 # search results that may serve as well as the passage, or must not answer an unanswerable question
 _HITS = 10
+_MISSES = 2  # passages in a row that do not serve, after which no more are read
 
 
 class Passage(NamedTuple):
@@ -81,6 +82,7 @@ class Draft(NamedTuple):
     answer: str
     probability: float | None = None
     wording: str = ""  # how it is put, if it is a message of users and not one full question
+    seed: str = ""  # the question before it was put so
 
 
 class Recipe(dspy.Module):
@@ -251,7 +253,8 @@ class Recipe(dspy.Module):
             reason = fault or "it was not put as users do"
             raise RefusedError("reword", reason, question=draft.question)
         facts = {"situation": one_line(written.situation), "seed_question": draft.question}
-        return draft._replace(question=message, wording=str(wording)), facts
+        put = draft._replace(question=message, wording=str(wording), seed=draft.question)
+        return put, facts
 
     def in_language(self, draft: Draft, language: str, passages: Sequence[str]) -> None:
         """Refuse a question in another language than the requested one, else than the known one of
@@ -293,9 +296,11 @@ class Recipe(dspy.Module):
     ) -> Others:
         """Return found passages that serve as well as a needed one, and those that contradict it.
 
-        Passages are read that have all words of question and answer that only the needed one has,
-        or all of the question. One serves if the judge reads the same answer with it; a judge that
-        writes none lets those serve that state the answer as the needed one does.
+        They are searched for by the question as it is put, and by that of the reader with its
+        answer. Passages are read that have all words of the latter that only the needed one has,
+        or all of the question, until some in a row do not serve. One serves if the judge reads the
+        same answer with it; a judge that writes none lets those serve that state the answer as the
+        needed one does.
         """
         found = Others([[] for _ in needed], [])
         if self.search is None:
@@ -303,27 +308,35 @@ class Recipe(dspy.Module):
         language = LANGUAGES[code]
         words = language.content_words
         known = {passage.text for passage in passages}
-        hits = [hit for hit in self.search(draft.question, _HITS) if hit.passage not in known]
+        plain = draft.seed or draft.question
+        queries = dict.fromkeys((draft.question, f"{plain} {draft.answer}"))
+        nearest = [hit for query in queries for hit in self.search(query, _HITS)]
+        hits = {hit.chunk_id: hit for hit in nearest if hit.passage not in known}
         for group, place in zip(found.groups, needed, strict=True):
             others = [passages[other] for other in needed if other != place]
             elsewhere = {word for other in others for word in words(other.text)}
             own = set(words(passages[place].text)) - elsewhere
-            asked, said = own & set(words(draft.question)), own & set(words(draft.answer))
+            asked, said = own & set(words(plain)), own & set(words(draft.answer))
             stated = states(passages[place].text, draft.answer, language)
-            for hit in hits:
+            misses = 0
+            for hit in hits.values():
                 here = set(words(hit.passage))
                 states_it = stated and states(hit.passage, draft.answer, language)
                 if not asked <= here or not (asked or (states_it and said)):
                     continue
+                if misses == _MISSES:
+                    break
                 read = joined([*others, Passage(hit.passage, hit.topic)])
                 try:
                     decision, answer = self.judged(draft, read)
                 except RefusedError:  # what cannot be read says nothing
                     continue
+                misses += 1
                 if not decision.good:
                     continue
                 if self.agrees(draft, answer, code) if answer else states_it:
                     group.append(hit.chunk_id)
+                    misses = 0
                 elif language.is_stated(answer):
                     said_here = {"answer": answer, "chunk_id": hit.chunk_id}
                     found.variants.append(said_here | {"place": needed.index(place)})

@@ -12,7 +12,7 @@ ROOT = Path(__file__).parents[1]
 LONGEST_FILE = 500
 # 172,000 tokens was the limit before users' wording, agreement with their questions, and what was
 # mended of texts, answers and gates; 165,000 is that of all, and 150,000 the aim.
-MOST_TOKENS, MOST_TEST_TOKENS, MOST_FILES, MOST_MARKDOWN = 183_500, 120_000, 130, 2_650
+MOST_TOKENS, MOST_TEST_TOKENS, MOST_FILES = 183_500, 120_000, 130
 NO_NAMES = {"utils", "util", "helpers", "helper", "common", "misc", "manager"}
 DOCUMENTED = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
 UNCOUNTED = {
@@ -61,10 +61,6 @@ def test_the_house_can_be_held_in_the_head(tracked):
     assert sum(map(tokens, own)) <= MOST_TOKENS
     assert sum(map(tokens, tests)) <= MOST_TEST_TOKENS
     assert len(own) <= MOST_FILES
-    # What users' commands read, not people who want to know.
-    documents = ("samples", "company")
-    pages = [path for path in tracked if path.suffix == ".md" and path.parent.name not in documents]
-    assert sum(map(lines, pages)) <= MOST_MARKDOWN
 
 
 def test_names_say_what_a_module_holds(tracked):

@@ -240,7 +240,7 @@ class OneChunk(Recipe):
             fault = None if same else f"it asks for something else: {why}"
         if fault is not None:
             raise RefusedError("revise", fault, question=wording or draft.question)
-        worded = draft._replace(question=wording)
+        worded = draft._replace(question=wording, seed=draft.question)
         decision, *_ = self.judged(worded, read)
         if not decision.good:
             raise RefusedError(

@@ -48,9 +48,10 @@ MEND = (
 # strong writer's own judge had kept, two blind readers signed 2 of the 7 below it, and 35 of the 41
 # above.
 SURE = 0.75
-# search results that may serve as well as the passage, or must not answer an unanswerable question
-_HITS = 10
-_MISSES = 2  # passages in a row that do not serve, after which no more are read
+# Search results that may serve as well as the passage, and how many in a row that do not answer end
+# the judging: 95 of 131 other gold passages of users' questions are found, with 4.9 calls each.
+_HITS = 20
+_MISSES = 3
 
 
 class Passage(NamedTuple):
@@ -296,11 +297,10 @@ class Recipe(dspy.Module):
     ) -> Others:
         """Return found passages that serve as well as a needed one, and those that contradict it.
 
-        They are searched for by the question as it is put, and by that of the reader with its
-        answer. Passages are read that have all words of the latter that only the needed one has,
-        or all of the question, until some in a row do not serve. One serves if the judge reads the
-        same answer with it; a judge that writes none lets those serve that state the answer as the
-        needed one does.
+        Those nearest to question and answer are judged first, until some in a row do not answer. A
+        passage must have all words of the question that only the needed one has, or three quarters
+        of those of the answer. One serves if the judge reads the same answer with it; a judge that
+        writes none lets those serve that state the answer as the needed one does.
         """
         found = Others([[] for _ in needed], [])
         if self.search is None:
@@ -308,35 +308,36 @@ class Recipe(dspy.Module):
         language = LANGUAGES[code]
         words = language.content_words
         known = {passage.text for passage in passages}
-        plain = draft.seed or draft.question
-        queries = dict.fromkeys((draft.question, f"{plain} {draft.answer}"))
-        nearest = [hit for query in queries for hit in self.search(query, _HITS)]
-        hits = {hit.chunk_id: hit for hit in nearest if hit.passage not in known}
+        query = f"{draft.question} {draft.seed} {draft.answer}"
+        hits = [hit for hit in self.search(query, _HITS) if hit.passage not in known]
         for group, place in zip(found.groups, needed, strict=True):
             others = [passages[other] for other in needed if other != place]
             elsewhere = {word for other in others for word in words(other.text)}
             own = set(words(passages[place].text)) - elsewhere
-            asked, said = own & set(words(plain)), own & set(words(draft.answer))
+            asked = own & set(words(draft.seed or draft.question))
+            said = own & set(words(draft.answer))
             stated = states(passages[place].text, draft.answer, language)
             misses = 0
-            for hit in hits.values():
+            for hit in hits:
                 here = set(words(hit.passage))
-                states_it = stated and states(hit.passage, draft.answer, language)
-                if not asked <= here or not (asked or (states_it and said)):
+                is_about = asked and asked <= here
+                may_answer = said and 4 * len(said & here) >= 3 * len(said)
+                if not is_about and not may_answer:
                     continue
                 if misses == _MISSES:
                     break
+                misses += 1
                 read = joined([*others, Passage(hit.passage, hit.topic)])
                 try:
                     decision, answer = self.judged(draft, read)
                 except RefusedError:  # what cannot be read says nothing
                     continue
-                misses += 1
                 if not decision.good:
                     continue
+                misses = 0
+                states_it = stated and states(hit.passage, draft.answer, language)
                 if self.agrees(draft, answer, code) if answer else states_it:
                     group.append(hit.chunk_id)
-                    misses = 0
                 elif language.is_stated(answer):
                     said_here = {"answer": answer, "chunk_id": hit.chunk_id}
                     found.variants.append(said_here | {"place": needed.index(place)})

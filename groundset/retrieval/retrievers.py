@@ -41,7 +41,9 @@ def bm25(texts: Mapping[str, str]) -> Callable[[str], Ranking]:
     """
     import bm25s
 
-    ids, words = list(texts), list(map(words_in, texts.values()))
+    ids = list(texts)
+    # One object for each word: half of the memory.
+    words = [list(map(sys.intern, words_in(text))) for text in texts.values()]
     known = set(chain(*words))
     index = bm25s.BM25(method="lucene")
     if known:

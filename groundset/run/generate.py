@@ -364,11 +364,11 @@ def _run(
         corpus, order, setup.embedder, head, options.engine, store, progress, journal.check
     )
     judge = preparing.verdict if by_head else _reading(setup) if row.judges_chunks else None
+    # Guided programs search for nothing.
+    search = preparing.search if setup.parser else hybrid(corpus, preparing.index)
     if options.questions:
-        search = hybrid(corpus, preparing.index)
         plan: Plan = planned(questions, options.size, setup.embedder, store, search)
     else:
-        search = preparing.search
         asked = askable(corpus, order, options)
         pairs = Pairs(
             {chunk.chunk_id: chunk for chunk in corpus.chunks},

@@ -8,6 +8,7 @@ from scripted import Answer, ScriptedEngine, scripted_lm
 
 from groundset.programs.onechunk import OneChunk
 from groundset.programs.types import Hit
+from groundset.programs.users import USERS
 
 PASSAGE = (
     "Members deliver milk to the Moss Lane plant before nine in the morning. A delivery that"
@@ -195,6 +196,26 @@ def test_found_passages_that_hold_the_same_answer_are_alternatives():
     found, engine = made({}, OneChunk(search=lambda *_: hits))
     assert found.alternatives == [["same"]]
     assert engine.steps() == ["ask", "judge", "judge"]
+
+
+def test_alternatives_of_a_message_hold_its_answer_until_three_in_a_row_do_not() -> None:
+    queries = []
+
+    def search(query: str, _: int) -> list[Hit]:
+        queries.append(query)
+        said = "After the bell the rate is two thirds of the day's price."
+        return [Hit(f"c{n}", f"{n}. {said}", "Rates", 0.5) for n in range(8)]
+
+    message = "my cans came in at ten, am I losing money"
+    no = GOOD.replace("Answerable: yes", "Answerable: no")
+    answers = {
+        "reword": f"Situation: late again\nMessage: {message}",
+        "judge": [GOOD, GOOD, no, no, GOOD, no, no, no],
+    }
+    found, engine = made(answers, OneChunk(search, users=USERS["consumers"]))
+    assert (found.question, found.alternatives) == (message, [["c0", "c3"]])
+    assert engine.steps().count("judge") == 8
+    assert queries == [f"{message} {found.metadata['seed_question']} {found.answer}"]
 
 
 def test_found_passages_that_contradict_are_variants() -> None:

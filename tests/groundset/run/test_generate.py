@@ -207,8 +207,8 @@ def test_a_dry_run_says_what_a_run_would_take_and_writes_nothing(
         ),
         (
             (
-                "10 samples: about 38 calls, 33,000 prompt tokens and 3,000 generated ones, price"
-                " 0.04; time: that"
+                "10 samples: about 50 calls, 41,000 prompt tokens and 2,900 generated ones, price"
+                " 0.05; time: that"
             ),
             second,
         ),

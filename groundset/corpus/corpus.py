@@ -25,6 +25,9 @@ _FOLDER, _DOCUMENTS, _CHUNKS = "corpus", "documents.parquet", "chunks.parquet"
 _AS_JSON = {"headings", "pages", "captions", "metadata"}  # columns whose values have no fixed form
 _MAX_ROW = 128 << 20  # bytes of a document as JSON, whose text is limited when it is read
 _BEFORE = 300  # characters
+NO_DOCUMENTS = (
+    "no documents found: the folders are empty, or all is excluded; name files, or other folders"
+)
 _NAMED_FILES = 5
 _SHOWN = 60  # characters
 
@@ -220,10 +223,7 @@ def _why_empty(corpus: Corpus) -> str:
     if corpus.documents:
         return f"no chunk is left: {corpus.dropped['too short']} are too short; see --min-length"
     if not corpus.skipped:
-        return (
-            "no documents found: the folders are empty, or all is excluded;"
-            " name files, or other folders"
-        )
+        return NO_DOCUMENTS
     reasons = [f"{path}: {reason}" for path, reason in corpus.skipped]
     if more := reasons[_NAMED_FILES:]:
         reasons[_NAMED_FILES:] = [f"and {len(more)} more files"]

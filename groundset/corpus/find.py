@@ -37,9 +37,8 @@ def find_documents(
 
     A symbolic link in a folder is followed only to a file in the same folder, so that a folder from
     someone else cannot expose other files. A link passed as an argument is followed. What is
-    skipped is returned, too, but not what is
-    excluded: a glob in ``exclude`` is a path below the given folder, or the name of files and
-        folders in it.
+    skipped is returned, too, but not what is excluded: a glob in ``exclude`` is a path below the
+    given folder, or the name of files and folders in it.
 
     Raises:
         InputError: a path does not exist, or a glob matches nothing.

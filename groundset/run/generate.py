@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from groundset import __version__
-from groundset.corpus.corpus import Corpus, read_corpus
+from groundset.corpus.corpus import NO_DOCUMENTS, Corpus, read_corpus
 from groundset.corpus.find import find_documents
 from groundset.corpus.options import CorpusOptions
 from groundset.models.catalogue import file_sha256
@@ -440,11 +440,16 @@ def _check_same(out: Path, stored: Mapping[str, Any] | None, identity: Mapping[s
 
 
 def documents_digest(options: CorpusOptions) -> str:
-    """Return a hash of the files that are read, whatever they are called outside their folder."""
+    """Return a hash of the files that are read, whatever they are called outside their folder.
+
+    Raises:
+        InputError: there are none.
+    """
     digest = hashlib.sha256()
-    files = [
-        (found.path, found.file) for found in find_documents(options.documents, options.exclude)[0]
-    ]
+    documents, skipped = find_documents(options.documents, options.exclude)
+    if not (documents or skipped or options.chunks):
+        raise InputError(NO_DOCUMENTS)
+    files = [(document.path, document.file) for document in documents]
     for path, file in [*files, *([("", options.chunks)] if options.chunks else [])]:
         if os.path.isfile(file):  # noqa: PTH113 - pathlib raises for a path that is too long
             digest.update(f"{path}\0{file_sha256(file)}\n".encode("utf-8", "surrogatepass"))

@@ -136,9 +136,8 @@ class BoundedProcess:
             return LimitError(f"takes more than {seconds:.0f} s of processor time")
         if status == -signal.SIGALRM:
             return LimitError(f"takes more than {seconds * _WAITING:.0f} s")
-        if (
-            status == -signal.SIGABRT
-        ):  # Python aborts when it has no memory left to raise MemoryError
+        # Python aborts when it has no memory left to raise MemoryError
+        if status == -signal.SIGABRT:
             return _DiedError(
                 f"aborts its process or takes more than {_amount(self._memory_mb)} of memory"
             )

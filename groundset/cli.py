@@ -221,9 +221,8 @@ def _run(arguments: list[str]) -> int:
     except typer.Abort:
         return _fail("aborted", 1)
     except typer.TyperException as error:
-        if proposed := getattr(
-            error, "possibilities", None
-        ):  # Typer also proposes options that are hardly alike
+        # Typer also proposes options that are hardly alike
+        if proposed := getattr(error, "possibilities", None):
             proposed[:] = get_close_matches(
                 getattr(error, "option_name", ""), proposed, cutoff=_ALIKE
             )

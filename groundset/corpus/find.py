@@ -57,9 +57,8 @@ def find_documents(
         matching = [_matching(_below(file, root), exclude) for file, root in expanded]
         matched.update(*matching)
         kept = [each for each, globs in zip(expanded, matching, strict=True) if not globs]
-        for file, root in sorted(
-            kept, key=lambda each: os.path.islink(each[0])
-        ):  # a file gives its name, not a link
+        # a file gives its name, not a link
+        for file, root in sorted(kept, key=lambda each: os.path.islink(each[0])):
             first, _ = found.setdefault(os.path.realpath(file), (file, root))
             if os.path.islink(file) and first != file:
                 skipped.append(

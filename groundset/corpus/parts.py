@@ -185,9 +185,8 @@ def _named_sections(document: Document) -> Iterator[Span]:
             names.add(start)
     ends: dict[int, int] = {}
     after: dict[int, int] = {}  # by level, the start of the nearest section behind
-    for start in sorted(
-        levels, reverse=True
-    ):  # a section ends at the next one of its level or above
+    # a section ends at the next one of its level or above
+    for start in sorted(levels, reverse=True):
         ends[start] = min(
             (n for level, n in after.items() if level <= levels[start]), default=len(text)
         )

@@ -71,9 +71,8 @@ def write_corpus(found: EvaluationSet, folder: Path) -> None:
         }
         for index, chunk in enumerate(chunks)
     ]
-    with (folder / "corpus.parquet").open(
-        "wb"
-    ) as file:  # Arrow cannot open paths that are not UTF-8
+    # Arrow cannot open paths that are not UTF-8
+    with (folder / "corpus.parquet").open("wb") as file:
         pq.write_table(pa.Table.from_pylist(rows, schema=schema), file)
 
 

@@ -192,18 +192,16 @@ def _generate(options: GenerateOptions, *, hard: bool) -> tuple[Ending, RunJourn
         else:
             _check_same(options.out, store.meta("identity"), identity)
             corpus = Corpus.read(options.out)
-            if (
-                store.meta("identity").keys() < identity.keys()
-            ):  # `align` has made it, without a language model
+            # `align` has made it, without a language model
+            if store.meta("identity").keys() < identity.keys():
                 store.set_meta("record", store.meta("record") | setup.record())
                 store.set_meta("identity", identity)
         setup.journal.attach(store)
         store.set_meta("price", prices(options.price) if options.price else None)
         with setup.journal.stopping_on_signals(progress.note, hard=hard):
             ending, has_ended = _run(setup, questions, corpus, store, started)
-        if (
-            not has_ended
-        ):  # a model cannot be freed in the middle of a call, whose response may still be kept
+        # a model cannot be freed in the middle of a call, whose response may still be kept
+        if not has_ended:
             progress.close()
             stack.pop_all()
         return ending, setup.journal, has_ended

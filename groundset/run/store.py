@@ -240,9 +240,8 @@ class Store(AbstractContextManager["Store"]):
         """Merge the log into the file where that is possible, close it, and release the lock."""
         with self._using:
             if not self._read_only:
-                with suppress(
-                    sqlite3.Error
-                ):  # another process reads it, or the disk is full: the log stays
+                # another process reads it, or the disk is full: the log stays
+                with suppress(sqlite3.Error):
                     self._connection.execute("PRAGMA journal_mode = DELETE")
             self._connection.close()
         if self._lock is not None:

@@ -58,10 +58,9 @@ class Wording(NamedTuple):
 class Users(NamedTuple):
     """How a kind of people asks."""
 
-    about: str  # one sentence for the help
     words: float  # the median of a question
     spread: float  # the standard deviation of the logarithm of the number of words
-    shared: float  # the median share of content words that what answers it has
+    shared: float  # the median share of content words that the writer is told to share
     several: float  # share of questions with several sentences
     mark: float  # share with a question mark
     bare: float  # share without punctuation
@@ -84,21 +83,20 @@ class Users(NamedTuple):
 
 READER, STAFF = "reader", "staff"
 USERS: Mapping[str, Users] = {
-    STAFF: Users("Employees and citizens who search.", 9, 0.35, 0.4, 0.05, 0.75, 0.15),
-    "consumers": Users("People who describe what they need.", 21, 0.5, 0.4, 0.45, 0.75, 0.1),
-    "forum": Users("Posts in support forums.", 46, 0.5, 0.4, 0.85, 0.5, 0.15),
+    STAFF: Users(9, 0.35, 0.4, 0.05, 0.75, 0.15),
+    "consumers": Users(21, 0.5, 0.4, 0.45, 0.75, 0.1),
+    "forum": Users(46, 0.5, 0.4, 0.85, 0.5, 0.15),
 }
 
 
 def measured(queries: Sequence[str]) -> Users:
     """Return how the people ask who wrote some queries.
 
-    Which words these share with what answers them is unknown; it is taken to be as many as in the
-    public sets whose questions were asked before a passage was seen.
+    How many words these share with what answers them is unknown; the share of the other rows is
+    taken.
     """
     lengths = [math.log(max(1, len(query.split()))) for query in queries]
     return Users(
-        "Your own users.",
         math.exp(median(lengths)),
         pstdev(lengths),
         USERS[STAFF].shared,

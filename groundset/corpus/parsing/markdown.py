@@ -138,7 +138,8 @@ def _without_components(text: str, *, is_mdx: bool) -> str:
 def _shown_of(tag: str) -> str:
     """Return what readers see of the attributes of a component."""
     values: dict[str, str] = {}
-    for found in _ATTRIBUTES.finditer(tag, re.match(r"</?[\w.]*", tag).end()):  # type: ignore[union-attr]
+    opening = next(re.finditer(r"</?[\w.]*", tag))
+    for found in _ATTRIBUTES.finditer(tag, opening.end()):
         value = found["value"] or found["name"]
         is_code = value[0] == "{" and not _LITERAL.fullmatch(value)
         if (text := value.strip("{}\"'` \n")) not in ("", "false") and not is_code:

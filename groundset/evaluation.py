@@ -439,6 +439,8 @@ def _notes(run: Run, samples: Sequence[Sample], results: Sequence[RetrieverResul
         f"{len(samples)} questions about {documents} documents; ranks beyond {SEARCH_DEPTH} count"
         " as not found."
     ]
+    if selected := run.record.get("selected"):
+        notes.append(selected)
     unanswered = sum(not sample.retrieval_gt for sample in run.samples)
     if unanswered:
         notes.append(f"Questions that no chunk answers are left out: {unanswered}.")

@@ -30,6 +30,7 @@ _SIZES = ((1_000, "n<1K"), (10_000, "1K<n<10K"), (100_000, "10K<n<100K"))
 _RECORD = (
     "status",
     "asked",
+    "selected",
     "accepted",
     "evolutions",
     "kinds",
@@ -62,6 +63,7 @@ _CONFIGURATION = (
     "answers",
     "language",
     "max_rank",
+    "hard",
     "min_chunks",
     "max_chunks",
     "across_documents",

@@ -235,6 +235,7 @@ def _retrieval(run: Run) -> Figures:
         "found_first_by_both": first,
         "found_by_neither": never,
         "sight": {**sight._asdict(), "text": str(sight)},
+        "selected": run.record.get("selected"),
     }
 
 

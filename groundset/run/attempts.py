@@ -17,6 +17,9 @@ from groundset.programs.languages import LANGUAGES, language_of
 from groundset.programs.outcome import Verdict
 from groundset.programs.text import plain
 from groundset.programs.types import Chunk, Reject, Sample, StepRecord
+from groundset.retrieval.gold import gold
+from groundset.retrieval.index import last_rank, ranks_of
+from groundset.retrieval.retrievers import bm25
 from groundset.run.engine import Made
 from groundset.run.options import GenerateOptions
 from groundset.run.plan import Task
@@ -73,6 +76,8 @@ class Attempts:
         self._options, self._corpus, self._preparing = options, corpus, preparing
         self._judge, self._programs, self._lm, self._hear = judge, programs, lm, hear
         self._chunks = {chunk.chunk_id: chunk for chunk in corpus.chunks}
+        texts = {chunk.chunk_id: chunk.text for chunk in corpus.chunks}
+        self._by_words = bm25(texts) if options.hard else None
 
     def __call__(self, task: Task) -> Made:
         """Make an attempt."""
@@ -90,7 +95,7 @@ class Attempts:
         ]
         if made.question:
             sample = self._sample(task, made, trail)
-            if (refused := self._too_far(sample)) is None:
+            if (fault := self._retrieval_fault(sample)) is None:
                 # Near duplicates among the user's own questions were grouped before.
                 vector = (
                     None if task.question else self._preparing.embedder.encode([sample.question])[0]
@@ -98,7 +103,15 @@ class Attempts:
                 return Made(
                     Result(sample=sample, rejects=tuple(rejects), exhausted=exhausted), vector
                 )
-            rejects.append(refused)
+            rejects.append(
+                Reject(
+                    step="retrieval",
+                    reason=fault,
+                    chunk_id=sample.contexts[0].chunk_id,
+                    question=sample.question,
+                    probability=sample.probability,
+                )
+            )
         return Made(Result(rejects=tuple(rejects), trail=trail, exhausted=exhausted))
 
     def _unfit(self, task: Task) -> Reject | None:
@@ -206,18 +219,19 @@ class Attempts:
             },
         )
 
-    def _too_far(self, sample: Sample) -> Reject | None:
-        """Return why a search for the question does not find its chunks."""
+    def _retrieval_fault(self, sample: Sample) -> str | None:
+        """Return why searches for a question do not find its chunks as the options want it."""
         rank, most = sample.retrieval.rank, self._options.max_rank
-        if not most or not sample.retrieval_gt or (rank is not None and rank <= most):
+        if not sample.retrieval_gt:
             return None
-        reason = (
-            "its chunks are not found" if rank is None else f"its chunks are too far: rank {rank}"
-        )
-        return Reject(
-            step="retrieval",
-            reason=reason,
-            chunk_id=sample.contexts[0].chunk_id,
-            question=sample.question,
-            probability=sample.probability,
-        )
+        if most and rank is None:
+            return "its chunks are not found"
+        if most and rank and rank > most:
+            return f"its chunks are too far: rank {rank}"
+        if self._by_words is None:
+            return None
+        [groups] = gold([sample], self._chunks)
+        by_words = last_rank(ranks_of(self._by_words(sample.question), groups))
+        if rank != by_words:
+            return None
+        return f"searches agree on it: rank {rank}" if rank else "no search finds its chunks"

@@ -34,7 +34,7 @@ _RECIPES_OF = {  # of options of some recipes only
     "read": (GIVEN,),
     **dict.fromkeys(("clues", "top_k", "profile_file", "profiles"), (PROFILED,)),
     **dict.fromkeys(
-        ("chunk_critic", "critic", "guided", "language", "max_rank", "panel", "parser"),
+        ("chunk_critic", "critic", "guided", "hard", "language", "max_rank", "panel", "parser"),
         tuple(RECIPES)[:-1],
     ),
 }
@@ -180,6 +180,11 @@ class GenerateOptions(CorpusOptions):
         " rank.",
         shown="0; for guided models 5",
         ge=0,
+    )
+    hard: bool = option(
+        False,
+        "Keep only questions whose chunks searches by meaning and by words find at different ranks."
+        " Levels of measures are then no levels.",
     )
     min_chunks: int = option(2, "Fewest chunks of a question about several.", ge=2, le=6)
     max_chunks: int = option(3, "Most chunks of a question about several.", ge=2, le=6)

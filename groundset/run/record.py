@@ -34,6 +34,11 @@ _LIBRARIES = (
     "torch",
     "xllamacpp",
 )
+# What is said wherever figures of a run are shown that was made with --hard.
+SELECTED = (
+    "Only questions whose chunks searches by meaning and by words find at different ranks were kept"
+    " (--hard): differences between systems count, levels of measures are no levels."
+)
 _MOST_PAIRS = 5  # of documents
 _REASONS = 3  # of each step
 
@@ -71,7 +76,9 @@ def run_record(store: Store, attempts: Sequence[Attempt]) -> dict[str, Any]:
             "total": total,
             "per_sample": total / len(samples) if samples else None,
         }
-    return record | (store.meta("record") or {})
+    record |= store.meta("record") or {}
+    is_selected = (record.get("configuration") or {}).get("hard")
+    return record | ({"selected": SELECTED} if is_selected else {})
 
 
 def counts(samples: Sequence[Sample], rejects: Sequence[Reject]) -> dict[str, Any]:
@@ -248,6 +255,8 @@ def _sight(run: "Run") -> Iterator[str]:
         groups = [len(sample.retrieval_gt) for sample in samples]
         first, never = settled([[sample.retrieval.rank for sample in samples]], groups)
         yield f"Its own search finds {first} first and {never} not at all; {sight(len(samples))}."
+    if selected := run.record.get("selected"):
+        yield selected
 
 
 def account(run: "Run") -> list[str]:

@@ -14,6 +14,7 @@ from refusal import refuses
 
 from groundset.exports.card import markdown_text, public_model
 from groundset.files import write_text
+from groundset.run.record import SELECTED
 from groundset.run.store import Review
 
 CORPUS, QA = "data/corpus/corpus-00000-of-00001.parquet", "data/qa/test-00000-of-00001.parquet"
@@ -199,6 +200,7 @@ def test_card_describes_the_set(card):
         "No person has reviewed",
     ):
         assert part in text
+    assert f"- {SELECTED}\n" in card(private_run(record={"selected": SELECTED}))
     imported = card(private_run(record={"configuration": {"recipe": None}, "models": {}}))
     assert "Imported from an evaluation set of another tool." in imported
     assert DatasetCard(imported).data.tags == ["rag", "evaluation", "groundset"]

@@ -14,10 +14,12 @@ import groundset
 import groundset.aligning  # before a fixture replaces what it imports
 import groundset.rows
 from groundset.exports.sets import joined
+from groundset.pages.report import report_page
 from groundset.programs.errors import GroundsetError, RunError, StateError
 from groundset.run.generate import generate
 from groundset.run.options import CommandOptions
 from groundset.run.options import generate as command
+from groundset.run.record import SELECTED, summary
 from groundset.run.run import Run, open_run
 from groundset.run.store import DATABASE, Review, Store
 
@@ -371,6 +373,29 @@ def test_questions_are_put_as_users_do(opened, tmp_path):
     opened.script.requests.clear()
     opened.run(size=2, mix="simple=1", users="reader", out=tmp_path / "reader")
     assert "reword" not in opened.script.steps()
+
+
+def test_hard_keeps_what_searches_disagree_on_and_says_so(opened, tmp_path):
+    def reword(prompt):
+        place = next(each for each in PLACES if each in prompt.rpartition("Question:")[2])
+        # By meaning a word with an apostrophe is another one.
+        own = place.lower()
+        message = f"{place}'s mill" if PLACES.index(place) % 2 else f"{place} {own}hill {own}ford"
+        return f"Situation: an heir\nMessage: {message}"
+
+    opened.script.answers["reword"] = reword
+    run = opened.run(size=6, mix="simple=1", hard=True)
+    ranks = {(sample.question.endswith("'s mill"), sample.retrieval.rank == 1) for sample in run}
+    assert ranks == {(True, False)}
+    agreed = [each for each in run.rejects if each.step == "retrieval"]
+    assert agreed
+    assert {each.reason for each in agreed} == {"searches agree on it: rank 1"}
+    assert not any("'s mill" in each.question for each in agreed)
+    assert run.record["selected"] == SELECTED
+    assert run.save(tmp_path / "saved").record["selected"] == SELECTED
+    assert SELECTED in summary(run)
+    assert SELECTED in report_page(run).replace("\n", " ")
+    assert "selected" not in opened.run(size=3, mix="simple=1", out=tmp_path / "all").record
 
 
 def test_profiled_asks_about_what_a_search_for_clues_finds(opened, tmp_path):

@@ -166,7 +166,9 @@ def _parameter(name: str, field: "FieldInfo", flag: str) -> inspect.Parameter:
     types = list(value_types(field.annotation))
     choices = "|".join(str(each) for each in types if isinstance(each, str))
     number = next((kind.__name__ for kind in (int, float) if kind in types), "")
-    kind: Any = next((each for each in (bool, Path) if each in types), str)
+    # A path would lose a slash of an address.
+    kinds = () if str in types else (bool, Path)
+    kind: Any = next((each for each in kinds if each in types), str)
     shown = extra["shown"] or ("" if kind is bool or field.is_required() else field.default)
     default = (
         f"  [default: {shown}]" if shown not in (None, "", (), {}) and not extra["argument"] else ""

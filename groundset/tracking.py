@@ -21,8 +21,8 @@ from platformdirs import user_data_path
 
 from groundset.files import encodable, json_text, write_text
 from groundset.privacy import without_secrets
-from groundset.programs.adapter import PLAIN_TEXT
 from groundset.programs.errors import InputError, StateError, TrackingError, first_line
+from groundset.programs.text import one_line
 
 if TYPE_CHECKING:
     from groundset.compiling import Report
@@ -55,7 +55,10 @@ _USAGE = (
     "seconds",
 )
 # What a server need not know of a run.
-_PRIVATE = ("documents", "chunks", "about", "like", "personas", "profile_file")
+_PRIVATE = ("documents", "chunks", "questions", "about", "like", "personas", "profile_file")
+_TRACES = re.compile(r"[a-z][a-z0-9+.-]+://[^\s#]*#.+", re.IGNORECASE)
+_TRACES_AT_ONCE, _MOST_TRACES = 100, 10_000
+_ASKED = ("messages", "question", "query", "input", "prompt", "message")  # names of inputs
 
 
 class Location(NamedTuple):
@@ -98,6 +101,51 @@ def location(tracking: str | None = None) -> Location:
         raise InputError(f"--tracking {given or folder}: {error.strerror or error}") from error
     folder = folder.absolute()
     return Location(f"{_SQLITE}{folder / 'mlflow.db'}", folder / "artifacts")
+
+
+def names_traces(source: str | Path) -> bool:
+    """Return whether a source of questions is an experiment of a store: ``URI#EXPERIMENT``."""
+    return bool(_TRACES.fullmatch(str(source)))
+
+
+def questions_of_traces(source: str) -> list[str]:
+    """Return what the newest traces of an experiment asked, from ``URI#EXPERIMENT``.
+
+    Raises:
+        InputError: there is no such experiment, or nothing that its traces asked.
+        TrackingError: the store failed.
+    """
+    uri, _, experiment = source.partition("#")
+    file = Path(uri.removeprefix(_SQLITE))
+    if uri.startswith(_SQLITE) and not file.is_file():  # MLflow would make it
+        raise InputError(f"{source}: there is no database {file}")
+    found = Tracking(uri).asked(experiment)
+    if not found:
+        raise InputError(
+            f"{without_secrets(source)}: no trace has a question among the inputs of its root span"
+        )
+    return found
+
+
+def _question(inputs: Any) -> str:
+    """Return what inputs of a root span ask, on one line; nothing if that is not plain, or of a
+    later turn, whose question may not stand alone.
+    """
+    match inputs:
+        case str():
+            return one_line("".join(each if each.isprintable() else " " for each in inputs))
+        case list():
+            users = [each for each in inputs if isinstance(each, dict) and _is_user(each)]
+            return _question(users[0].get("content")) if len(users) == 1 else ""
+        case dict():
+            named = [inputs[name] for name in _ASKED if inputs.get(name)]
+            texts = [value for value in inputs.values() if isinstance(value, str)]
+            return _question(named[0] if named else texts[0] if len(texts) == 1 else None)
+    return ""
+
+
+def _is_user(message: Mapping[str, Any]) -> bool:
+    return (message.get("role") or message.get("type")) in ("user", "human")
 
 
 def _is_mine(folder: Path) -> bool:
@@ -143,6 +191,35 @@ class Tracking:
             # It would show prompts in the active experiment of the notebook, too, from a thread
             # that nobody waits for.
             self.client._link_prompt_to_experiment = lambda *_: None
+
+    def asked(self, experiment: str) -> list[str]:
+        """Return what the newest traces of an experiment asked, the newest first; nothing else of
+        them is kept.
+
+        Raises:
+            InputError: there is no such experiment.
+            TrackingError: the store failed.
+        """
+        found: list[str] = []
+        with self._guarded():
+            known = self.client.get_experiment_by_name(experiment)
+            if known is None:
+                raise InputError(
+                    f"{self.where}: there is no experiment {experiment}; name one as URI#EXPERIMENT"
+                )
+            token, seen = None, 0
+            while seen < _MOST_TRACES:
+                page = self.client.search_traces(
+                    locations=[known.experiment_id], max_results=_TRACES_AT_ONCE, page_token=token
+                )
+                roots = (
+                    span for each in page for span in each.data.spans if span.parent_id is None
+                )
+                found += filter(None, (_question(root.inputs) for root in roots))
+                token, seen = page.token, seen + len(page)
+                if not token:
+                    break
+        return found
 
     def log_run(self, run: "Run") -> str:
         """Log a run and return a line about it; a run that grew is logged again, in the same run of
@@ -215,6 +292,8 @@ class Tracking:
         """Register a version of a prompt, show it in its experiment, and return what links it to
         the compile.
         """
+        from groundset.programs.adapter import PLAIN_TEXT
+
         inputs = {field: f"{{{{{field}}}}}" for field in predictor.signature.input_fields}
         template = PLAIN_TEXT.format(predictor.signature, predictor.demos, inputs)
         state = {"dspy_state": {predictor.name: predictor.dump_state()}}

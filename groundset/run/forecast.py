@@ -13,6 +13,7 @@ from groundset.models.catalogue import CATALOGUE
 from groundset.models.fetch import is_cached
 from groundset.models.open import parse_spec, size_of
 from groundset.printing import Progress, counted, duration, say
+from groundset.privacy import without_secrets
 from groundset.programs.faq import stated_questions
 from groundset.programs.forms import EVOLUTIONS, MULTI, SIMPLE
 from groundset.programs.given import no_question
@@ -103,7 +104,7 @@ def _given_lines(options: CommandOptions, questions: Iterable[str], made: int) -
     """Yield how many questions of the user will be answered, and what that takes."""
     own = sum(no_question(text) is None for text in questions)
     yield (
-        f"{counted(own, 'different question')} in {options.questions};"
+        f"{counted(own, 'different question')} in {without_secrets(str(options.questions))};"
         " near duplicates are asked once."
     )
     left = max(0, min(options.size or own, own) - made)

@@ -39,7 +39,7 @@ from groundset.retrieval.embed import Embedder, open_embedder
 from groundset.run.attempts import Attempts
 from groundset.run.compiled import NONE, SHIPPED, Compiled, load_compiled, read_own
 from groundset.run.engine import Ending, RunJournal, Runner
-from groundset.run.given import hybrid, planned, read_questions
+from groundset.run.given import hybrid, planned, read_questions, source_identity
 from groundset.run.options import JUDGE_LM, GenerateOptions
 from groundset.run.plan import Pairs, Plan, quotas
 from groundset.run.preparing import Preparing
@@ -185,7 +185,7 @@ def _generate(options: GenerateOptions, *, hard: bool) -> tuple[Ending, RunJourn
             "compiled": setup.compiled.digest,
         }
         identity |= setup.options.compared()
-        identity |= {"questions": file_sha256(options.questions)} if options.questions else {}
+        identity |= {"questions": source_identity(options.questions)} if options.questions else {}
         if store is None:
             corpus, store = _begun(setup, identity)
             stack.enter_context(store)

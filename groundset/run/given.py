@@ -8,6 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from groundset.corpus.corpus import Corpus
+from groundset.models.catalogue import file_sha256
+from groundset.privacy import without_secrets
 from groundset.programs.errors import InputError
 from groundset.programs.forms import SIMPLE
 from groundset.programs.given import NEAREST, no_question
@@ -20,18 +22,22 @@ from groundset.rows import named_rows, optional
 from groundset.run.engine import Duplicates
 from groundset.run.plan import Plan, Task
 from groundset.run.store import Attempt, Store
+from groundset.tracking import names_traces, questions_of_traces
 
 _MOST = 10_000  # different questions; grouping takes quadratic time
 
 
-def read_questions(file: Path) -> Counter[str]:
-    """Return how often each question of a file was asked, in the order of the file.
+def read_questions(source: Path | str) -> Counter[str]:
+    """Return how often each question of a file, or of the traces of an experiment, was asked, in
+    their order.
 
     Raises:
-        InputError: the file cannot be read, has no column ``question``, no questions or too many.
+        InputError: it cannot be read, has no column ``question``, no questions or too many.
     """
+    if names_traces(source):
+        return Counter(questions_of_traces(str(source)))
     found: Counter[str] = Counter()
-    for where, fields in named_rows(file, "--questions", "question"):
+    for where, fields in named_rows(Path(source), "--questions", "question"):
         if "question" not in fields:
             raise InputError(
                 f"{where}: column question is missing; there are {', '.join(fields) or 'none'}"
@@ -39,9 +45,16 @@ def read_questions(file: Path) -> Counter[str]:
         found[" ".join((optional(where, fields, "question") or "").split())] += 1
     if not 0 < len(found) <= _MOST:
         raise InputError(
-            f"--questions {file}: give 1 to {_MOST:,} different questions, not {len(found):,}"
+            f"--questions {source}: give 1 to {_MOST:,} different questions, not {len(found):,}"
         )
     return found
+
+
+def source_identity(source: Path | str) -> str:
+    """Return what stays the same of a source while a run on it goes on: the content of a file, the
+    address of traces, which become more.
+    """
+    return without_secrets(str(source)) if names_traces(source) else file_sha256(Path(source))
 
 
 def grouped(questions: Mapping[str, int], encoder: Any) -> dict[str, int]:

@@ -7,11 +7,12 @@ import math
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import BeforeValidator, field_validator, model_validator
+from pydantic import BeforeValidator, field_serializer, field_validator, model_validator
 
 from groundset.corpus.options import CorpusOptions
 from groundset.files import write_rows
 from groundset.options import DEFAULT_EMBEDDER, DEFAULT_LM, DEFAULT_PARSER, option, option_name
+from groundset.privacy import without_secrets
 from groundset.programs.errors import InputError
 from groundset.programs.forms import FORMS, KINDS, PERSONA, SIMPLE
 from groundset.programs.languages import name_of
@@ -19,6 +20,7 @@ from groundset.programs.users import READER, STAFF, USERS, Users, measured
 from groundset.run.recipes import GIVEN, PROFILED, RECIPES, RecipeSpec
 from groundset.run.run import Run
 from groundset.run.values import parse_mix, prices, read_texts
+from groundset.tracking import names_traces
 
 _SHARE = 0.2  # of the mix, for the form that --personas adds
 JUDGE_LM = "qwen2.5-coder-1.5b"  # the smallest model whose shipped judge writes answers
@@ -81,11 +83,11 @@ class GenerateOptions(CorpusOptions):
         shown="20; roundtrip: one for each chunk; given: all",
         ge=1,
     )
-    questions: Path | None = option(
+    questions: Path | str | None = option(
         None,
-        "Your own questions, to be answered: a .txt file of one a line, or .csv or .jsonl with"
-        " `question`.",
-        metavar="FILE",
+        "Your own questions, to be answered: a .txt file of one a line, .csv or .jsonl with"
+        " `question`, or the traces of an experiment of MLflow, URI#EXPERIMENT.",
+        metavar="FILE|TRACES",
     )
     read: int = option(
         10, "With --questions: the most passages that are read for each.", metavar="N", ge=1, le=50
@@ -151,15 +153,16 @@ class GenerateOptions(CorpusOptions):
     )
     users: str = option(
         STAFF,
-        f"Whose questions are imagined, and how these are put: {', '.join(USERS)}, {READER}, or a"
-        " .txt file of your own queries, the same as --like.",
+        f"Whose questions are imagined, and how these are put: {', '.join(USERS)}, {READER}, or"
+        " your own queries, the same as --like.",
         metavar="WHO|FILE",
     )
     like: _Texts = option(
         (),
-        "A .txt file of your users' own queries, a line each: their length, sentences and"
-        " punctuation are followed, and some are shown to the writer.",
-        metavar="FILE",
+        "Your users' own queries, whose length, sentences and punctuation are followed, and some of"
+        " which are shown to the writer: a .txt file of one a line, or the traces of an experiment"
+        " of MLflow, URI#EXPERIMENT.",
+        metavar="FILE|TRACES",
     )
     language: str | None = option(
         None,
@@ -258,6 +261,10 @@ class GenerateOptions(CorpusOptions):
             prices(value)
         return value
 
+    @field_serializer("questions")
+    def _public(self, value: Path | str | None) -> str | None:
+        return value and without_secrets(str(value))
+
     @model_validator(mode="before")
     @classmethod
     def _of_questions(cls, values: dict[str, Any]) -> dict[str, Any]:
@@ -273,7 +280,7 @@ class GenerateOptions(CorpusOptions):
         users = str(values.get("users", READER))
         if users in (*USERS, READER):
             return values
-        if not users.endswith(".txt"):
+        if not users.endswith(".txt") and not names_traces(users):
             known = ", ".join((*USERS, READER))
             raise ValueError(f"--users {users}: choose one of {known}, or name a .txt file")
         return {name: value for name, value in values.items() if name != "users"} | {"like": users}

@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from groundset.programs.untrusted import MAX_ROW, small_text
+from groundset.tracking import names_traces, questions_of_traces
 
 _DEAREST = 1e9  # price of a million tokens
 _LONGEST, _MOST_LINES = 500, 1_000  # characters of a persona or query, and lines of a file of them
@@ -34,16 +35,15 @@ def parse_mix(value: Any) -> Any:
 
 
 def read_texts(value: Any) -> Any:
-    """Return texts, also those in .txt files (one a line); other types are left to the field."""
+    """Return texts, also those in .txt files (one a line), and the newest that traces asked; other
+    types are left to the field.
+    """
     items = [value] if isinstance(value, str | Path) else value
     if not isinstance(items, list | tuple):
         return value
     if not all(isinstance(item, str | Path) for item in items):
         return value
-    texts = [
-        small_text(Path(item).expanduser(), MAX_ROW) if str(item).endswith(".txt") else str(item)
-        for item in items
-    ]
+    texts = list(map(_text, items))
     lines = (" ".join(line.split()) for text in texts for line in text.split("\n"))
     unique = tuple(dict.fromkeys(filter(None, lines)))
     is_wrong = any(len(line) > _LONGEST or _CONTROL.search(line) for line in unique)
@@ -54,6 +54,16 @@ def read_texts(value: Any) -> Any:
     if items and not unique:
         raise ValueError("is empty; write one text a line")
     return unique
+
+
+def _text(item: str | Path) -> str:
+    """Return the texts that an item is or names, one a line."""
+    if names_traces(item):
+        asked = dict.fromkeys(questions_of_traces(str(item)))
+        return "\n".join([text for text in asked if len(text) <= _LONGEST][:_MOST_LINES])
+    if str(item).endswith(".txt"):
+        return small_text(Path(item).expanduser(), MAX_ROW)
+    return str(item)
 
 
 def prices(text: str) -> tuple[float, float]:

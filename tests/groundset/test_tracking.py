@@ -22,6 +22,8 @@ from groundset.programs.onechunk import OneChunk
 from groundset.programs.step import step
 from groundset.programs.types import Reject
 from groundset.run.compiled import read_own
+from groundset.run.given import read_questions
+from groundset.run.options import GenerateOptions
 from groundset.run.run import Run
 from groundset.tracking import Location, Tracking, location
 
@@ -231,6 +233,46 @@ def test_the_uri_and_the_active_run_of_a_notebook_stay(store, run, tmp_path):
     assert mlflow.get_tracking_uri() == before
     assert mlflow.active_run() is None
     assert os.environ["MLFLOW_DISABLE_TELEMETRY"] == "true"
+
+
+@pytest.mark.filterwarnings("ignore")  # MLflow traces nothing where its own warnings are errors
+def test_traces_give_what_they_asked_and_nothing_else(store, tmp_path, status_of, capsys):
+    def turn(role, text):
+        return {"role": role, "content": text}
+
+    first, later = turn("user", "tap drips, what now"), turn("user", "and on Sundays?")
+    asked = (
+        {"question": "why is my\nbill so high", "k": 5},
+        {"messages": [turn("system", "Be kind."), first]},
+        {"messages": [first, turn("assistant", "Close it."), later]},
+        {"k": 3},
+        "x" * 600,
+    )
+    before = mlflow.get_tracking_uri()
+    mlflow.set_tracking_uri(store.where.uri)
+    try:
+        experiment = mlflow.set_experiment("support bot").experiment_id
+        for inputs in asked:
+            with mlflow.start_span("chat") as root, mlflow.start_span("search") as inner:
+                root.set_inputs(inputs)
+                inner.set_inputs({"question": "a rewritten one"})
+                root.set_outputs("a secret answer")
+        mlflow.flush_trace_async_logging()
+    finally:
+        mlflow.set_tracking_uri(before)
+    assert len(store.client.search_traces(locations=[experiment])) == 5
+    traces = f"{store.where.uri}#support bot"
+    texts = (first["content"], "why is my bill so high")
+    assert read_questions(traces) == dict.fromkeys(("x" * 600, *texts), 1)
+    options = GenerateOptions.parse({"users": traces, "documents": (".",), "out": tmp_path / "r"})
+    assert options.like == texts
+    own = {"questions": traces.replace(":///", "://ada:secret@/"), "documents": (".",)}
+    assert "secret" not in str(GenerateOptions.parse({**own, "out": "r"}).model_dump())
+    command = ("generate", ".", "--out", tmp_path / "r", "--no-track", "--questions")
+    assert status_of(*command, f"{store.where.uri}#nowhere") == 2
+    assert "there is no experiment nowhere" in capsys.readouterr().err
+    assert status_of(*command, f"sqlite:///{tmp_path}/none.db#x") == 2
+    assert f"there is no database {tmp_path}/none.db" in capsys.readouterr().err
 
 
 def test_where_things_are_tracked(tmp_path, monkeypatch):

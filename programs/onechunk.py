@@ -109,11 +109,11 @@ class OneChunk(Recipe):
             form, kind, draft, quotes = self._asked(read, wanted, kinds, asked, answers, language)
             self.in_language(draft, language, [passage])
             facts: dict[str, Any] = {}
-            if form == UNANSWERABLE:
-                return self._unanswerable(read, draft, kind, quotes, code)
             if first not in (CONVERSATION, PERSONA):
                 draft, facts = self.as_users_put_it(draft, topic, code)
                 self.in_language(draft, language, [passage])
+            if form == UNANSWERABLE:
+                return self._unanswerable(read, draft, kind, quotes, code, facts)
             try:
                 draft = self.checked(draft, read, code=code)
             except RefusedError as refused:
@@ -191,18 +191,26 @@ class OneChunk(Recipe):
         return next((question for question in stated if not is_asked(question, asked)), "")
 
     def _unanswerable(
-        self, read: Passage, draft: Draft, kind: str, quotes: Sequence[str], code: str
+        self,
+        read: Passage,
+        draft: Draft,
+        kind: str,
+        quotes: Sequence[str],
+        code: str,
+        facts: dict[str, Any],
     ) -> dspy.Prediction:
         """Return a question that no passage answers, its own or a found one, and whose premise its
-        own bears out.
+        own bears out, as a reader put it: of a user's situation it says nothing.
         """
+        seed = draft.seed or draft.question
         decision, _ = self.judged(draft, read, unanswerable=True)
         if not decision.good:
             raise RefusedError("judge", decision.reason, question=draft.question)
-        if not (premise := holds(self.compare, PREMISE, read.text, draft.question))[0]:
+        if not (premise := holds(self.compare, PREMISE, read.text, seed))[0]:
             reason = f"the passage does not bear out its premise: {premise[1]}"
             raise RefusedError("compare", reason, question=draft.question)
-        for hit in self.search(draft.question, _READ) if self.search else ():
+        query = f"{draft.question} {draft.seed}".rstrip()
+        for hit in self.search(query, _READ) if self.search else ():
             found = (
                 self.judged(draft, Passage(hit.passage, hit.topic))[0]
                 if hit.passage != read.text
@@ -218,7 +226,7 @@ class OneChunk(Recipe):
             evidence=quotes,
             evolution=UNANSWERABLE,
             kind=kind,
-            metadata={"answerable": False, "missing": draft.answer},
+            metadata={"answerable": False, "missing": draft.answer} | facts,
         )
 
     def _worded(

@@ -49,21 +49,21 @@ class AskPassage(dspy.Signature):
 
 
 class CombinePassages(dspy.Signature):
-    """Write one question that needs all of the passages: each gives something that the others do
-    not say, and without it the answer cannot be found.
+    """Write one question that somebody would ask who works with these documents, and that needs all
+    of the passages: each gives something that the others do not say, and without it the answer
+    cannot be found.
 
-    Such a question asks about a thing that one passage tells of, and needs what another one says of
-    it (bridge), compares what the passages say of like things (comparison), or asks for something
-    that only follows from all of them (general). It asks one thing in plain words, as somebody
-    would who wants to know it and has not seen the passages; things are called by their names, it
-    is no riddle and no string of clauses. Like things are compared in what matters about them;
-    years between two events, or two figures, only where the one bears on the other. The question
-    does not give its answer away and adds nothing that the passages do not say. The answer is right
-    and complete, well worded, and clear to somebody who does not see the passages; it is stated
-    there, or counted or concluded from nothing but what they state. The evidence is copied word for
-    word, a piece of each passage. If one passage says it all, or nobody who works with these
-    documents would have a question that needs them together, write "none" as the question, and why
-    as the answer.
+    Begin with that person, who is doing or deciding something and has not seen the passages. What
+    they need is told in parts: one passage tells of a thing, and another one what matters about it
+    (bridge); like things have to be weighed against each other (comparison); or it only follows
+    from all of the passages (general). The question asks one thing in plain words; things are
+    called by their names, it is no riddle and no string of clauses. Things that happen to stand
+    beside each other, years between two events, or two figures of which neither bears on the other
+    are no such need. The question does not give its answer away and adds nothing that the passages
+    do not say. The answer is right and complete, well worded, and clear to somebody who does not
+    see the passages; it is stated there, or counted or concluded from nothing but what they state.
+    The evidence is copied word for word, a piece of each passage. If one passage says it all, or
+    nobody has a need that takes them together, write "none" as the question, and why as the answer.
     """
 
     about: str = dspy.InputField(desc="what the documents are and who asks", default="")
@@ -88,9 +88,13 @@ class RewordQuestion(dspy.Signature):
     somebody does, decides or notices something, and this answer is what they need. Their situation
     says who they are, what they are about, and what they see, have or fear, in their own words: the
     names that are before their eyes, such as a product, a form, a place or an error, and everyday
-    words for what the documents call by terms of their own. The message is put from that situation,
-    as the wording says. It asks for the same one thing under the same conditions, so that whoever
-    knows the documents can tell what is asked, and about what; it gives nothing of the answer away.
+    words for what the documents call by terms of their own. The message comes from that situation
+    in the manner that the wording says, and tells no more of it than people do who ask like that.
+    It need be neither tidy nor well written. It asks for the same one thing. Whatever the answer
+    depends on stays, such as a condition, a case, a version or a place, also where that takes more
+    words; what is added changes nothing of the answer. Whoever knows the documents can tell what is
+    asked, and about what. Nothing of the answer is given away. If nobody would be in a situation
+    that needs this answer, write "none" as the message.
     """
 
     about: str = dspy.InputField(desc="what the documents are and who asks", default="")

@@ -153,6 +153,13 @@ def test_an_unanswerable_question_is_answered_by_no_passage() -> None:
         wanted=("unanswerable",),
     )
     assert found.rejects[0].reason == "another chunk answers it: c2"
+    message = "came late with the cream, am I losing money"
+    put = {"ask": ask, "judge": no, "reword": f"Situation: late again\nMessage: {message}"}
+    found, engine = made(put, OneChunk(users=USERS["staff"]), wanted=("unanswerable",))
+    assert (found.question, found.metadata["missing"]) == (message, "two thirds of the day's price")
+    assert "cream" in found.metadata["seed_question"]
+    [(_, premise)] = [each for each in engine.requests if each[0] == "compare"]
+    assert message not in str(premise.messages), "a situation is not borne out"
 
 
 def test_a_persona_keeps_what_a_question_asks():

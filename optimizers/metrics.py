@@ -1,13 +1,15 @@
 """Metrics of the steps and of whole programs, as DSPy's optimizers call them.
 
 ``metrics.judge(example, prediction)`` is a score from 0 to 1; with ``pred_name``, as GEPA calls it,
-it comes with feedback. ``metrics.ask.using(judge)`` lets a judge decide about what was written: a
-predictor or a fitted head of the step ``judge``, which should not be the one that is compiled.
+it comes with feedback. What was written is accepted if it is what the gold row has; about the rest
+``metrics.ask.using(judge)`` lets a judge decide: a predictor of the step ``judge``, which should
+not be the one that is compiled, nor a head that does not know the writer.
 """
 
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import product
 from typing import Any, NamedTuple, Self
 
 import dspy
@@ -35,11 +37,15 @@ _GOOD_ENOUGH = 0.5  # score from which what was written may be a demo
 # Most of a refused question, so that candidates differ even if few questions are accepted.
 _NEARLY = 0.25
 _REFUSED = 0.25  # of a program that refuses: better than a bad question, worse than a good one
+_UNREAD = 0.4  # passes code, but is not what the gold row has, and no judge is there: no demo
 _UNCOPIED = 0.5  # factor for words that are right but not those of the passage
-_NUMBERED = re.compile(r"\n\n(?=\[\d+\] )")
+NUMBERED = re.compile(r"\n\n(?=\[\d+\] )")
 _SURPLUS = 0.3  # share of the reader's words beyond the wanted one; chosen by inspection
 _PHRASES = range(3, 6)
-_ALIKE = 0.6  # token F1 from which a written text is taken for the gold one; chosen by inspection
+# Chosen by inspection: the token F1 from which a question is taken for the gold one, and the share
+# of the words of the gold question, or of a clue in its passage, that names the same subject.
+_ALIKE, _NAMED = 0.6, 1 / 3
+_LONGEST = 12  # words of a phrase; of 150 gold rows one phrase in eight is longer
 
 
 class Score(NamedTuple):
@@ -88,7 +94,8 @@ def _decision(example: dspy.Example, prediction: Any, *_: Any) -> Score:
     is wrong.
     """
     reason = example.get("reason", "")
-    is_right = verdict(prediction).good == example.good
+    decision = verdict(prediction)
+    is_right = decision.good == example.good
     if not example.good:
         fault = str(example.fault).replace("_", "-")
         if not is_right:
@@ -97,7 +104,7 @@ def _decision(example: dspy.Example, prediction: Any, *_: Any) -> Score:
             return Score(2 / 3, f"It is bad for another reason: not {fault}: {reason}")
         return Score(1.0)
     if not is_right:
-        return Score(0.0, f"It is good: {reason}")
+        return Score(0.0, f"It is good, yet refused ({decision.reason}): {reason}")
     answer, expected = prediction.get("answer"), example.get("answer")
     alike = _alike(expected, answer, _language(example)) if answer and expected else 1.0
     feedback = f"Its answer is {expected!r}, not {answer!r}." if alike < 1 else ""
@@ -113,12 +120,20 @@ def _alike(expected: str, answer: str, language: Language) -> float:
 
 
 def _asked(example: dspy.Example, prediction: Any, judge: Judge | None) -> Score:
-    question = tidy_question(prediction.question)
-    answer = " ".join(str(prediction.answer).split())
+    """Return the score of a question with its answer and evidence, of a step or of a program; of a
+    program, a refusal is worth more than a bad question.
+    """
+    question, answer = tidy_question(prediction.question), one_line(prediction.answer)
+    gold = example.get("gold", [example])
     if is_none(question):
-        gold = example.get("question", "")
-        return Score(0.0, f"The passage is worth a question, such as: {gold}")
-    passages = _NUMBERED.split(example.passages) if "passages" in example else [example.passage]
+        told = [
+            f"{reject.step} refused {reject.question or 'the passage'!r}: {reject.reason}."
+            for reject in prediction.get("rejects", ())
+        ]
+        told += [f"The passage is worth a question, such as: {row['question']}" for row in gold[:1]]
+        return Score(_REFUSED if "rejects" in prediction else 0.0, " ".join(told))
+    passages = example.get("passages") or [example.passage]
+    passages = NUMBERED.split(passages) if isinstance(passages, str) else passages
     code = language_of(passages[0])
     fault = written_fault(question, answer, LANGUAGES[code])
     if fault := fault or language_fault(question, answer, code):
@@ -134,9 +149,25 @@ def _asked(example: dspy.Example, prediction: Any, judge: Judge | None) -> Score
     has_options = bool(prediction.get("options"))
     if has_options != bool(example.get("options")):
         return Score(0.0, "It must have no options." if has_options else "It needs options.")
+    told = f"{example.get('topic', '')} {question}"
+    if any(_repeats(row, told, answer, [quote for _, quote in quotes], code) for row in gold):
+        return Score(1.0)
     unanswerable = example.get("form") == UNANSWERABLE
     passage = "\n\n".join(passages)
     return _judged(example, question, answer, passage, judge, unanswerable=unanswerable)
+
+
+def _repeats(
+    row: Mapping[str, Any], question: str, answer: str, quotes: Sequence[str], code: str
+) -> bool:
+    """Return whether the answer of a question is that of a gold row and rests on the same words,
+    and the question names what the gold one does.
+    """
+    if "answer" not in row or _alike(row["answer"], answer, LANGUAGES[code]) < 1:
+        return False
+    pairs = product(quotes, row.get("evidence", ()))
+    is_there = any(has_words(one, other) or has_words(other, one) for one, other in pairs)
+    return is_there and LANGUAGES[code].shared_words(row["question"], question) >= _NAMED
 
 
 def _judged(
@@ -146,13 +177,16 @@ def _judged(
     passage: str,
     judge: Judge | None,
     *,
+    gold: str = "",
     unanswerable: bool = False,
 ) -> Score:
-    """Return 0.5 to 1 for a question that the judge keeps and answers alike, else up to 0.25; 1
-    without a judge.
+    """Return 1 for a question in the words of the gold one, 0.5 to 1 for one that the judge keeps
+    and answers alike, else up to 0.25; 0.4 without a judge.
     """
-    if judge is None:
+    if agreement(question, gold) >= _ALIKE:
         return Score(1.0)
+    if judge is None:
+        return Score(_UNREAD, f"It is not what the gold row has, and no judge read {question!r}.")
     topic, before = example.get("topic") or "", example.get("before") or ""
     try:
         judged = judge(topic=topic, before=before, passage=passage, question=question)
@@ -170,17 +204,17 @@ def _judged(
 
 
 def _fact(example: dspy.Example, prediction: Any, judge: Judge | None) -> Score:
-    question = tidy_question(prediction.question)
-    if fault := written_fault(question, example.answer, _language(example)):
+    question, answer = tidy_question(prediction.question), example.answer
+    if fault := written_fault(question, answer, _language(example)):
         return Score(0.0, _sentence(fault))
-    if has_words(question, example.answer):
-        return Score(0.0, f"It gives its answer away: {example.answer!r}.")
-    return _judged(example, question, example.answer, example.get("passage") or example.fact, judge)
+    if has_words(question, answer):
+        return Score(0.0, f"It gives its answer away: {answer!r}.")
+    passage = example.get("passage") or example.fact
+    return _judged(example, question, answer, passage, judge, gold=example.get("question", ""))
 
 
 def _revised(example: dspy.Example, prediction: Any, judge: Judge | None) -> Score:
-    question = tidy_question(prediction.new_question)
-    answer = " ".join(str(prediction.new_answer).split())
+    question, answer = tidy_question(prediction.new_question), one_line(prediction.new_answer)
     language, style = _language(example), example.get("style")
     expected = example.get("new_answer") or ""
     if question.casefold() == example.question.casefold():
@@ -199,9 +233,10 @@ def _revised(example: dspy.Example, prediction: Any, judge: Judge | None) -> Sco
         return Score(0.0, "It is no shorter than the question.")
     if expected and answer and not _alike(expected, answer, language):
         return Score(_NEARLY, f"Its answer must stay {expected!r}, not {answer!r}.")
-    if not example.get("passage"):
+    if not (passage := example.get("passage")):
         return Score(1.0)
-    return _judged(example, question, expected or answer, example.passage, judge)
+    gold = example.get("new_question", "")
+    return _judged(example, question, expected or answer, passage, judge, gold=gold)
 
 
 def _put(example: dspy.Example, prediction: Any, judge: Judge | None) -> Score:
@@ -221,7 +256,9 @@ def _put(example: dspy.Example, prediction: Any, judge: Judge | None) -> Score:
         return Score(_NEARLY, f"It has {words} words; about {wanted} are wanted.")
     if language.shared_words(message, asked) > tenths / 10 + _SURPLUS:
         return Score(_NEARLY, "It has too many of the reader's words.")
-    return _judged(example, message, answer, passage, judge) if passage else Score(1.0)
+    if not passage:
+        return Score(1.0)
+    return _judged(example, message, answer, passage, judge, gold=example.get("message", ""))
 
 
 def _answered(example: dspy.Example, prediction: Any, *_: Any) -> Score:
@@ -241,16 +278,17 @@ def _answered(example: dspy.Example, prediction: Any, *_: Any) -> Score:
 
 
 def _phrases(example: dspy.Example, prediction: Any, *_: Any) -> Score:
-    """Return the share of phrases that the passage has, less for fewer than three or more than
-    five.
+    """Return the share of different phrases that the passage has and that are no sentences, less
+    for fewer than three or more than five.
     """
-    written = [str(phrase) for phrase in prediction.keyphrases]
-    stated = [phrase for phrase in written if has_words(example.passage, phrase)]
+    written = list(dict.fromkeys(filter(None, map(one_line, prediction.keyphrases))))
+    short = [phrase for phrase in written if len(phrase.split()) <= _LONGEST]
+    stated = [phrase for phrase in short if has_words(example.passage, phrase)]
     wanted = min(max(len(written), _PHRASES.start), _PHRASES.stop - 1)
     lost = [phrase for phrase in written if phrase not in stated]
     feedback = []
     if lost:
-        feedback.append(f"Not in the passage word for word: {'; '.join(lost)}.")
+        feedback.append(f"No phrase, or not in the passage word for word: {'; '.join(lost)}.")
     if len(written) not in _PHRASES:
         feedback.append(f"It names {len(written)} phrases; three to five are wanted.")
     return Score(len(stated) / max(len(written), wanted), " ".join(feedback))
@@ -264,7 +302,11 @@ def _clues(example: dspy.Example, prediction: Any, *_: Any) -> Score:
         fault = written_fault(tidy_question(written.clue), NOT_STATED, language)
         if not fault and (not written.example or "?" in written.example):
             fault = "its example is no statement"
-        if not fault and language.refers_to_text(written.clue):
+        about = f"{example.get('topic')} {example.passage}"
+        if not fault and (
+            language.refers_to_text(written.clue)
+            or language.shared_words(written.clue, about) < _NAMED
+        ):
             fault = "it does not name its subject"
         if fault:
             feedback.append(f"{written.clue!r}: {fault}.")
@@ -296,36 +338,33 @@ def _is_nothing(text: Any) -> bool:
 
 
 def _suggested(example: dspy.Example, prediction: Any, *_: Any) -> Score:
-    """Return the share of the wanted profiles that can be read: every dimension with one of its
-    values.
+    """Return the mean over the wanted profiles: half a point for one that can be read, and half for
+    the share of its values that a gold one has.
     """
+    found = _profiles(example, str(prediction.profiles))[: example.count]
+    gold = _profiles(example, example.get("profiles", ""))
+    near = [max((len(one & other) / len(one) for other in gold), default=1.0) for one in found]
+    value = (len(found) + sum(near)) / (2 * example.count)
+    if value == 1:
+        return Score(1.0)
+    told = f"{len(found)} of {example.count} lines hold a whole profile of known values."
+    if sum(near) < len(found):
+        told += f" These suit the passages: {example.profiles}"
+    return Score(value, f"{told} The form is: {example.form}")
+
+
+def _profiles(example: dspy.Example, text: str) -> list[frozenset[tuple[str, str]]]:
+    """Return the different profiles of a text that have every dimension with one of its values."""
     names = [name for name in example.form.casefold().replace(": …", "").split(" | ") if name]
     lines = example.dimensions.casefold().splitlines()
     values = {line[2:].partition(":")[0] for line in lines if line.startswith("- ")}
-    readable = set()
-    for line in str(prediction.profiles).splitlines():
-        parts = [part.split(":", 1) for part in line.casefold().split("|") if ":" in part]
+    found = {}
+    for line in text.casefold().splitlines():
+        parts = [part.split(":", 1) for part in line.split("|") if ":" in part]
         profile = {name.strip(" -*"): value.strip(" .*") for name, value in parts}
         if [*profile] == names and set(profile.values()) <= values:
-            readable.add(line.strip())
-    if len(readable) >= example.count:
-        return Score(1.0)
-    missing = f"{len(readable)} of {example.count} lines hold a whole profile of known values."
-    return Score(len(readable) / example.count, f"{missing} The form is: {example.form}")
-
-
-def _program(example: dspy.Example, prediction: Any, judge: Judge | None) -> Score:
-    """Return the score of the question that a program accepted; a refusal is worth more than a bad
-    question.
-    """
-    if not prediction.question:
-        reasons = [
-            f"{reject.step} refused {reject.question or 'the passage'!r}: {reject.reason}."
-            for reject in prediction.rejects
-        ]
-        return Score(_REFUSED, " ".join(reasons) or "It made no question.")
-    passages: Sequence[str] = example.get("passages") or [example.passage]
-    return _judged(example, prediction.question, prediction.answer, "\n\n".join(passages), judge)
+            found[frozenset(profile.items())] = line
+    return [*found]
 
 
 def _sentence(fault: str) -> str:
@@ -336,7 +375,7 @@ METRICS: Mapping[str, Metric] = {
     name: Metric(name, score)
     for score, names in {
         _decision: ("chunk", "judge", "compare", "review", "sound", "grounding"),
-        _asked: ("ask", "combine", "ask_profiled"),
+        _asked: ("ask", "combine", "ask_profiled", "program"),
         _fact: ("fact",),
         _revised: ("revise",),
         _put: ("reword",),
@@ -345,7 +384,6 @@ METRICS: Mapping[str, Metric] = {
         _clues: ("clues",),
         _distilled: ("distil",),
         _suggested: ("profiles",),
-        _program: ("program",),
     }.items()
     for name in names
 }

@@ -20,14 +20,14 @@ from groundset.programs.checks import (
     agree,
     is_none,
     language_fault,
-    located,
     tidy_question,
     written_fault,
 )
 from groundset.programs.features import agreement
 from groundset.programs.forms import PERSONA, UNANSWERABLE, refers_back, wording_fault
 from groundset.programs.languages import LANGUAGES, language_of
-from groundset.programs.outcome import verdict
+from groundset.programs.outcome import RefusedError, verdict
+from groundset.programs.recipe import Recipe
 from groundset.programs.text import has_words, one_line
 from groundset.programs.users import WANTED
 from groundset.programs.words import Language
@@ -41,11 +41,11 @@ _UNREAD = 0.4  # passes code, but is not what the gold row has, and no judge is 
 _UNCOPIED = 0.5  # factor for words that are right but not those of the passage
 NUMBERED = re.compile(r"\n\n(?=\[\d+\] )")
 _SURPLUS = 0.3  # share of the reader's words beyond the wanted one; chosen by inspection
-_PHRASES = range(3, 6)
 # Chosen by inspection: the token F1 from which a question is taken for the gold one, and the share
 # of the words of the gold question, or of a clue in its passage, that names the same subject.
-_ALIKE, _NAMED = 0.6, 1 / 3
-_LONGEST = 12  # words of a phrase; of 150 gold rows one phrase in eight is longer
+_ALIKE, _NAMED = 0.6, 0.5
+_LONGEST = 12  # words of a phrase; of 150 gold rows one phrase in twelve is longer
+_FEWEST, _MOST = 3, 5  # phrases
 
 
 class Score(NamedTuple):
@@ -77,7 +77,8 @@ class Metric:
         del pred_trace
         value, feedback = self.score(example, prediction, self.judge)
         if pred_name is not None:
-            return dspy.Prediction(score=value, feedback=feedback or "It is right.")
+            told = f"{feedback[:1].upper()}{feedback[1:]}"
+            return dspy.Prediction(score=value, feedback=told or "It is right.")
         return value >= _GOOD_ENOUGH if trace is not None else value
 
     def using(self, judge: Judge) -> Self:
@@ -93,17 +94,15 @@ def _decision(example: dspy.Example, prediction: Any, *_: Any) -> Score:
     """Return 1 if the verdict is right, for the right reason; two thirds for another one, 0 if it
     is wrong.
     """
-    reason = example.get("reason", "")
-    decision = verdict(prediction)
-    is_right = decision.good == example.good
+    reason, decision = example.get("reason", ""), verdict(prediction)
     if not example.good:
-        fault = str(example.fault).replace("_", "-")
-        if not is_right:
-            return Score(0.0, f"It is bad (not {fault}): {reason}")
+        fault = f"not {example.fault}".replace("_", "-")
+        if decision.good:
+            return Score(0.0, f"It is bad ({fault}): {reason}")
         if prediction[example.fault]:
-            return Score(2 / 3, f"It is bad for another reason: not {fault}: {reason}")
+            return Score(2 / 3, f"It is bad for another reason: {fault}: {reason}")
         return Score(1.0)
-    if not is_right:
+    if not decision.good:
         return Score(0.0, f"It is good, yet refused ({decision.reason}): {reason}")
     answer, expected = prediction.get("answer"), example.get("answer")
     alike = _alike(expected, answer, _language(example)) if answer and expected else 1.0
@@ -123,25 +122,22 @@ def _asked(example: dspy.Example, prediction: Any, judge: Judge | None) -> Score
     """Return the score of a question with its answer and evidence, of a step or of a program; of a
     program, a refusal is worth more than a bad question.
     """
-    question, answer = tidy_question(prediction.question), one_line(prediction.answer)
     gold = example.get("gold", [example])
-    if is_none(question):
-        told = [
-            f"{reject.step} refused {reject.question or 'the passage'!r}: {reject.reason}."
-            for reject in prediction.get("rejects", ())
-        ]
-        told += [f"The passage is worth a question, such as: {row['question']}" for row in gold[:1]]
-        return Score(_REFUSED if "rejects" in prediction else 0.0, " ".join(told))
     passages = example.get("passages") or [example.passage]
     passages = NUMBERED.split(passages) if isinstance(passages, str) else passages
     code = language_of(passages[0])
-    fault = written_fault(question, answer, LANGUAGES[code])
-    if fault := fault or language_fault(question, answer, code):
-        return Score(0.0, _sentence(fault))
-    quotes = located(passages, prediction.evidence)
-    if quotes is None:
-        evidence = f"{prediction.evidence!r:.200}"
-        return Score(0.0, f"Its evidence is not in the passage word for word: {evidence}")
+    try:
+        draft, quotes = Recipe.drafted("ask", prediction, passages, code)
+    except RefusedError as refused:
+        rejects = prediction.get("rejects") if not prediction.question else None
+        told = [
+            f"{reject.step} refused {reject.question or 'the passage'!r}: {reject.reason}."
+            for reject in rejects or [refused.reject]
+        ]
+        told += [f"A gold question is: {row['question']}" for row in gold[:1]]
+        return Score(_REFUSED if rejects else 0.0, " ".join(told))
+    if fault := language_fault(draft.question, draft.answer, code):
+        return Score(0.0, fault)
     combines = "kind" in prediction and "passages" in example
     if combines and len({place for place, _ in quotes}) < len(passages):
         feedback = "Its evidence is not from every passage, so one of them is not needed."
@@ -149,32 +145,36 @@ def _asked(example: dspy.Example, prediction: Any, judge: Judge | None) -> Score
     has_options = bool(prediction.get("options"))
     if has_options != bool(example.get("options")):
         return Score(0.0, "It must have no options." if has_options else "It needs options.")
-    told = f"{example.get('topic', '')} {question}"
-    if any(_repeats(row, told, answer, [quote for _, quote in quotes], code) for row in gold):
+    named = f"{example.get('topic')} {draft.question}"
+    if any(_repeats(row, named, draft.answer, quotes, LANGUAGES[code]) for row in gold):
         return Score(1.0)
     unanswerable = example.get("form") == UNANSWERABLE
     passage = "\n\n".join(passages)
-    return _judged(example, question, answer, passage, judge, unanswerable=unanswerable)
+    return _judged(example, draft.question, draft.answer, passage, judge, unanswerable=unanswerable)
 
 
 def _repeats(
-    row: Mapping[str, Any], question: str, answer: str, quotes: Sequence[str], code: str
+    row: Mapping[str, Any],
+    named: str,
+    answer: str,
+    quotes: Sequence[tuple[int, str]],
+    language: Language,
 ) -> bool:
-    """Return whether the answer of a question is that of a gold row and rests on the same words,
-    and the question names what the gold one does.
+    """Return whether an answer is that of a gold row and rests on the same words, and what its
+    question and topic name is what the gold question does.
     """
-    if "answer" not in row or _alike(row["answer"], answer, LANGUAGES[code]) < 1:
+    if _alike(row.get("answer", ""), answer, language) < 1:
         return False
-    pairs = product(quotes, row.get("evidence", ()))
+    pairs = product((quote for _, quote in quotes), row.get("evidence", ()))
     is_there = any(has_words(one, other) or has_words(other, one) for one, other in pairs)
-    return is_there and LANGUAGES[code].shared_words(row["question"], question) >= _NAMED
+    return is_there and language.shared_words(row["question"], named) >= _NAMED
 
 
 def _judged(
     example: dspy.Example,
     question: str,
     answer: str,
-    passage: str,
+    passage: str | None,
     judge: Judge | None,
     *,
     gold: str = "",
@@ -185,9 +185,11 @@ def _judged(
     """
     if agreement(question, gold) >= _ALIKE:
         return Score(1.0)
-    if judge is None:
-        return Score(_UNREAD, f"It is not what the gold row has, and no judge read {question!r}.")
     topic, before = example.get("topic") or "", example.get("before") or ""
+    if passage and not _language(example).shared_words(question, f"{topic} {passage}"):
+        return Score(0.0, f"It is about something else than the passage: {question!r}")
+    if judge is None or not passage:
+        return Score(_UNREAD, f"It is not what the gold row has, and no judge read {question!r}.")
     try:
         judged = judge(topic=topic, before=before, passage=passage, question=question)
     except AdapterParseError:
@@ -206,7 +208,7 @@ def _judged(
 def _fact(example: dspy.Example, prediction: Any, judge: Judge | None) -> Score:
     question, answer = tidy_question(prediction.question), example.answer
     if fault := written_fault(question, answer, _language(example)):
-        return Score(0.0, _sentence(fault))
+        return Score(0.0, fault)
     if has_words(question, answer):
         return Score(0.0, f"It gives its answer away: {answer!r}.")
     passage = example.get("passage") or example.fact
@@ -224,18 +226,16 @@ def _revised(example: dspy.Example, prediction: Any, judge: Judge | None) -> Sco
     else:
         fault = written_fault(question, expected or answer or NOT_STATED, language)
     if fault:
-        return Score(0.0, _sentence(fault))
+        return Score(0.0, fault)
     if style == "follow_up":
         if not refers_back(question, example.question, example.change, language):
             return Score(0.0, "It leaves nothing out that the conversation tells.")
-        return Score(1.0)
+        judge = None  # who reads it alone does not understand it
     if style == "compress" and len(question) >= len(example.question):
         return Score(0.0, "It is no shorter than the question.")
     if expected and answer and not _alike(expected, answer, language):
         return Score(_NEARLY, f"Its answer must stay {expected!r}, not {answer!r}.")
-    if not (passage := example.get("passage")):
-        return Score(1.0)
-    gold = example.get("new_question", "")
+    passage, gold = example.get("passage"), example.get("new_question", "")
     return _judged(example, question, expected or answer, passage, judge, gold=gold)
 
 
@@ -250,20 +250,18 @@ def _put(example: dspy.Example, prediction: Any, judge: Judge | None) -> Score:
     elif not language.shared_words(message, f"{example.get('topic')} {asked}"):
         fault = "nobody can tell what it is about"
     if fault := fault or language_fault(message, answer, language.code):
-        return Score(0.0, _sentence(fault))
+        return Score(0.0, fault)
     words, (wanted, tenths) = len(message.split()), map(int, WANTED.findall(example.wording))
     if not wanted / 2 <= words <= 2 * wanted:
         return Score(_NEARLY, f"It has {words} words; about {wanted} are wanted.")
     if language.shared_words(message, asked) > tenths / 10 + _SURPLUS:
         return Score(_NEARLY, "It has too many of the reader's words.")
-    if not passage:
-        return Score(1.0)
     return _judged(example, message, answer, passage, judge, gold=example.get("message", ""))
 
 
 def _answered(example: dspy.Example, prediction: Any, *_: Any) -> Score:
     """Return the agreement with the gold answer, halved if its words are not the passage's."""
-    language, answer = _language(example), " ".join(str(prediction.answer).split())
+    language, answer = _language(example), one_line(prediction.answer)
     is_stated = language.is_stated(answer) and answer.casefold() != NOT_STATED
     if example.answer == NOT_STATED:
         feedback = f"The passage does not say it, yet the answer is {answer!r}."
@@ -282,16 +280,14 @@ def _phrases(example: dspy.Example, prediction: Any, *_: Any) -> Score:
     for fewer than three or more than five.
     """
     written = list(dict.fromkeys(filter(None, map(one_line, prediction.keyphrases))))
-    short = [phrase for phrase in written if len(phrase.split()) <= _LONGEST]
-    stated = [phrase for phrase in short if has_words(example.passage, phrase)]
-    wanted = min(max(len(written), _PHRASES.start), _PHRASES.stop - 1)
-    lost = [phrase for phrase in written if phrase not in stated]
-    feedback = []
-    if lost:
-        feedback.append(f"No phrase, or not in the passage word for word: {'; '.join(lost)}.")
-    if len(written) not in _PHRASES:
-        feedback.append(f"It names {len(written)} phrases; three to five are wanted.")
-    return Score(len(stated) / max(len(written), wanted), " ".join(feedback))
+    lost = [
+        phrase
+        for phrase in written
+        if len(phrase.split()) > _LONGEST or not has_words(example.passage, phrase)
+    ]
+    value = min(len(written) - len(lost), _MOST) / max(len(written), _FEWEST)
+    told = f"Copy {_FEWEST} to {_MOST} phrases word for word; these are none: {'; '.join(lost)}"
+    return Score(value, told if value < 1 else "")
 
 
 def _clues(example: dspy.Example, prediction: Any, *_: Any) -> Score:
@@ -299,15 +295,13 @@ def _clues(example: dspy.Example, prediction: Any, *_: Any) -> Score:
     language, feedback = _language(example), []
     clues = prediction.clues[: example.count]
     for written in clues:
-        fault = written_fault(tidy_question(written.clue), NOT_STATED, language)
-        if not fault and (not written.example or "?" in written.example):
+        named = language.shared_words(written.clue, f"{example.get('topic')} {example.passage}")
+        if not written.example or "?" in written.example:
             fault = "its example is no statement"
-        about = f"{example.get('topic')} {example.passage}"
-        if not fault and (
-            language.refers_to_text(written.clue)
-            or language.shared_words(written.clue, about) < _NAMED
-        ):
+        elif language.refers_to_text(written.clue) or named < _NAMED:
             fault = "it does not name its subject"
+        else:
+            fault = written_fault(tidy_question(written.clue), NOT_STATED, language)
         if fault:
             feedback.append(f"{written.clue!r}: {fault}.")
     right = len(clues) - len(feedback)
@@ -323,14 +317,9 @@ def _distilled(example: dspy.Example, prediction: Any, *_: Any) -> Score:
     chosen, needed = set(prediction.needed), set(example.needed)
     right = 2 * len(chosen & needed) / (len(chosen) + len(needed)) if chosen | needed else 1.0
     is_same = _is_nothing(prediction.missing) == _is_nothing(example.missing)
-    feedback = []
-    if surplus := sorted(chosen - needed):
-        feedback.append(f"Not needed: {surplus}.")
-    if lost := sorted(needed - chosen):
-        feedback.append(f"Needed, too: {lost}.")
-    if not is_same:
-        feedback.append(f"Missing is: {example.missing}.")
-    return Score((right + is_same) / 2, " ".join(feedback))
+    value = (right + is_same) / 2
+    told = f"Needed are the passages {example.needed}, and missing is: {example.missing}."
+    return Score(value, told if value < 1 else "")
 
 
 def _is_nothing(text: Any) -> bool:
@@ -338,37 +327,19 @@ def _is_nothing(text: Any) -> bool:
 
 
 def _suggested(example: dspy.Example, prediction: Any, *_: Any) -> Score:
-    """Return the mean over the wanted profiles: half a point for one that can be read, and half for
-    the share of its values that a gold one has.
+    """Return the mean over the wanted profiles of the share of values that the nearest gold one has
+    in common.
     """
-    found = _profiles(example, str(prediction.profiles))[: example.count]
-    gold = _profiles(example, example.get("profiles", ""))
-    near = [max((len(one & other) / len(one) for other in gold), default=1.0) for one in found]
-    value = (len(found) + sum(near)) / (2 * example.count)
-    if value == 1:
-        return Score(1.0)
-    told = f"{len(found)} of {example.count} lines hold a whole profile of known values."
-    if sum(near) < len(found):
-        told += f" These suit the passages: {example.profiles}"
-    return Score(value, f"{told} The form is: {example.form}")
+    gold, found = _profiles(example.profiles), _profiles(prediction.profiles)[: example.count]
+    near = (max(len(one & other) / len(one | other) for other in gold) for one in found)
+    value = sum(near) / example.count
+    told = f"Wanted are {example.count} different lines such as these: {example.profiles}"
+    return Score(value, told if value < 1 else "")
 
 
-def _profiles(example: dspy.Example, text: str) -> list[frozenset[tuple[str, str]]]:
-    """Return the different profiles of a text that have every dimension with one of its values."""
-    names = [name for name in example.form.casefold().replace(": …", "").split(" | ") if name]
-    lines = example.dimensions.casefold().splitlines()
-    values = {line[2:].partition(":")[0] for line in lines if line.startswith("- ")}
-    found = {}
-    for line in text.casefold().splitlines():
-        parts = [part.split(":", 1) for part in line.split("|") if ":" in part]
-        profile = {name.strip(" -*"): value.strip(" .*") for name, value in parts}
-        if [*profile] == names and set(profile.values()) <= values:
-            found[frozenset(profile.items())] = line
-    return [*found]
-
-
-def _sentence(fault: str) -> str:
-    return f"{fault[:1].upper()}{fault[1:]}."
+def _profiles(text: str) -> list[frozenset[str]]:
+    lines = dict.fromkeys(str(text).casefold().splitlines())
+    return [frozenset(part.strip(" -*.") for part in line.split("|")) for line in lines]
 
 
 METRICS: Mapping[str, Metric] = {

@@ -112,7 +112,7 @@ def _passages(name: str, rows: Sequence[Row], own: Collection[str]) -> list[dspy
         found += [row for row in examples("chunk", rows) if row.good and row.id in own]
     groups = defaultdict(list)
     for row in found:
-        groups[row.get("passages") or row.passage].append(row)
+        groups[row.split, row.get("passages") or row.passage].append(row)
     return [_inputs(group) for group in groups.values()]
 
 

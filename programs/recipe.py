@@ -140,8 +140,8 @@ class Recipe(dspy.Module):
         found = one_line(said.get("answer", ""))
         return said, "" if is_none(found) else found
 
+    @staticmethod
     def drafted(
-        self,
         name: str,
         written: dspy.Prediction,
         texts: Sequence[str],

@@ -38,15 +38,20 @@ def written(name: str, example: dspy.Example) -> dict[str, dspy.Prediction]:
     """Return what the gold row has, and what programs write that do not read."""
     fields = STEPS[name].signature.output_fields
     gold = {field: example[field] for field in fields}
-    gold |= {"clues": [Clue(**clue) for clue in gold["clues"]]} if "clues" in gold else {}
     passage = example.get("passage") or example.get("passages") or example.get("fact", "")
     copied = {str: passage, bool: True, int: 100, list[str]: passage.split(". ")[:4]}
-    found = {"gold": gold, **{
-        kind: {field: values.get(info.annotation, []) for field, info in fields.items()}
-        for kind, values in {**SILENT, "copies": copied}.items()
-    }}
+    found = {
+        "gold": gold,
+        **{
+            kind: {field: values.get(info.annotation, []) for field, info in fields.items()}
+            for kind, values in {**SILENT, "copies": copied}.items()
+        },
+    }
     if demos := step(name).demos:
         found["repeats its demo"] = {field: demos[0][field] for field in fields}
+    for values in found.values():
+        if "clues" in values:
+            values["clues"] = [Clue(**clue) for clue in values["clues"] if isinstance(clue, dict)]
     return {kind: dspy.Prediction(**values) for kind, values in found.items()}
 
 
@@ -83,15 +88,20 @@ def test_of_a_recipe(name):
     for example in work.devset[:ROWS]:
         texts = example.get("passages") or [example.passage]
         said = {"question": texts[0], "answer": texts[0], "evidence": texts}
-        (demo, *_) = step(PROGRAMS[name][1]).demos
+        demo, *_ = step(PROGRAMS[name][1]).demos
         repeated = {"question": demo.question, "answer": demo.answer}
-        pairs.append((example, {
-            "gold": outcome(**example.gold[-1]),
-            "refuses": REFUSED,
-            "writes nothing": outcome(),
-            "copies": outcome(**said),
-            "repeats its demo": outcome(**repeated, evidence=demo.get("evidence", texts)),
-        }))
+        pairs.append(
+            (
+                example,
+                {
+                    "gold": outcome(**example.gold[-1]),
+                    "refuses": REFUSED,
+                    "writes nothing": outcome(),
+                    "copies": outcome(**said),
+                    "repeats its demo": outcome(**repeated, evidence=demo.get("evidence", texts)),
+                },
+            )
+        )
     means = compared(work.metric, pairs)
     print(name, {k: round(v, 2) for k, v in means.items()})
     check(means)

@@ -17,7 +17,7 @@ from rich.console import Console
 
 from groundset import __version__
 from groundset.files import check_folder, data_path, json_text, whole_file, write_text
-from groundset.labelling import LABELS, fitted_judge, with_own
+from groundset.labelling import LABELS, guided_parts, reading_judge, with_own
 from groundset.models.catalogue import file_sha256
 from groundset.models.fetch import pull
 from groundset.models.open import Model, open_model, parse_spec
@@ -31,14 +31,14 @@ from groundset.optimizers.prompts import (
     row_id,
     state_of,
 )
-from groundset.optimizers.tasks import PROGRAMS, CompileTask, task, writes
+from groundset.optimizers.tasks import GUIDED, PROGRAMS, CompileTask, task, writes
 from groundset.options import DEFAULT_EMBEDDER, Options, option
 from groundset.printing import Progress, counted, say
-from groundset.programs.errors import InputError, TrackingError
+from groundset.programs.errors import InputError, ModelError, TrackingError
 from groundset.programs.heads import HEAD_STEPS
-from groundset.programs.step import step
 from groundset.retrieval import embed
 from groundset.run.compiled import SHIPPED, load_compiled
+from groundset.run.options import JUDGE_LM
 from groundset.run.store import Store
 from groundset.stats import Estimate, bootstrap_mean, detectable_gain, resampling_units
 from groundset.tracking import Tracking
@@ -61,7 +61,7 @@ class CompileOptions(Options):
 
     steps: tuple[str, ...] = option(
         ...,
-        "A step, such as judge or ask, or a recipe: evolved, single or multi.",
+        "A step, such as judge or ask, or a recipe: evolved, single, multi or guided.",
         metavar="STEP...",
         argument=True,
     )
@@ -77,7 +77,7 @@ class CompileOptions(Options):
         None, "The model that writes instructions.", metavar="MODEL", shown="--lm"
     )
     critic_lm: str | None = option(
-        None, "The model that judges questions.", metavar="MODEL", shown="the fitted head"
+        None, "The model that judges what no gold row has.", metavar="MODEL", shown=JUDGE_LM
     )
     labels: tuple[Path, ...] = option(
         (), "Labels or gold rows beside the shipped ones. Repeatable.", metavar="FILE"
@@ -247,13 +247,21 @@ def _for_model(name: str, options: CompileOptions, progress: Progress) -> Report
         journal = stack.enter_context(Store.for_calls(folder / "calls.sqlite"))
         progress.phase("Opening models")
         opened: dict[str, Model] = {}
-        for spec in filter(None, (options.lm, options.prompt_lm, options.critic_lm)):
+        critic = (options.critic_lm or JUDGE_LM) if writes(name) else options.critic_lm
+        for spec in filter(None, (options.lm, options.prompt_lm, critic)):
             if spec not in opened:
-                opened[spec] = stack.enter_context(
-                    open_model(spec, journal=journal, workers=options.workers)
-                )
+                try:
+                    model = open_model(spec, journal=journal, workers=options.workers)
+                except ModelError as error:
+                    if spec != JUDGE_LM or options.critic_lm:
+                        raise
+                    told = f"--critic-lm: {name} needs a judge, by default {spec}: {error}"
+                    raise type(error)(told) from error
+                opened[spec] = stack.enter_context(model)
         model = opened[str(options.lm)]
-        judge = _judge(opened.get(options.critic_lm or ""), options) if writes(name) else None
+        judge = reading_judge(lambda: opened[str(critic)]) if writes(name) else None
+        served = str(options.out) if options.out.exists() else SHIPPED
+        parts = guided_parts(served, options.embedder) if name == GUIDED else None
         progress.phase("Reading labels")
         most = None if options.optimizer == FINETUNE else options.rows
         work = task(
@@ -263,9 +271,9 @@ def _for_model(name: str, options: CompileOptions, progress: Progress) -> Report
             judge=judge,
             rows=most,
             seed=options.seed,
+            parts=parts,
         )
-        for where in (SHIPPED, str(options.out)) if options.out.exists() else (SHIPPED,):
-            load_compiled(where, model.name).apply([work.program])
+        load_compiled(served, model.name).apply([work.program])
         if options.optimizer == FINETUNE:
             report = _trained(work, model.name, options, progress)
         else:
@@ -276,16 +284,6 @@ def _for_model(name: str, options: CompileOptions, progress: Progress) -> Report
         if is_better or options.keep:
             report.files += _written(report, work, options, model.sha256)
         return report
-
-
-def _judge(critic: Model | None, options: CompileOptions) -> Any:
-    """Return what judges written questions: a model that reads, or the fitted head."""
-    if critic is None:
-        return fitted_judge(options.embedder)
-    judge = step("judge")
-    load_compiled(SHIPPED, critic.name).apply([judge])
-    judge.lm = critic.lm
-    return judge
 
 
 def _prompted(

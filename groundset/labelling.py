@@ -1,19 +1,22 @@
 """Labels and gold rows: as examples and tasks of DSPy, and `groundset labels check`."""
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import cache
 from pathlib import Path
+from threading import Lock
 from typing import TYPE_CHECKING, Any
 
 from groundset.files import data_path
 from groundset.optimizers.labels import GOLD, SPLITS, checked, read_rows
-from groundset.options import DEFAULT_EMBEDDER, Options, for_python, option
+from groundset.options import DEFAULT_EMBEDDER, DEFAULT_PARSER, Options, for_python, option
 from groundset.printing import counted, say
 from groundset.programs.errors import InputError
 
 if TYPE_CHECKING:
     import dspy
 
+    from groundset.models.open import Model
     from groundset.optimizers.tasks import CompileTask
     from groundset.programs.heads import HeadJudge
 
@@ -37,27 +40,71 @@ def step(name: str, labels: Sequence[str | Path] = (), **options: Any) -> "Compi
         name: a step, such as ``answer``, or a recipe, such as ``evolved``.
         labels: files of labels or gold rows beside the shipped ones; in each split, their rows come
             first.
-        **options: ``rows`` (the most of each split), ``seed``, ``judge`` (of what is written; by
-            default the fitted head); see :func:`groundset.optimizers.tasks.task`.
+        **options: ``rows`` (the most of each split), ``seed``, ``judge`` (of what is written and
+            unlike a gold row; by default ``qwen2.5-coder-1.5b``, opened when it is first asked);
+            see :func:`groundset.optimizers.tasks.task`.
 
     Raises:
         InputError: there is no such step, or a file is wrong.
     """
-    from groundset.optimizers.tasks import task, writes
+    from groundset.models.open import open_model
+    from groundset.optimizers.tasks import GUIDED, task, writes
+    from groundset.run.options import JUDGE_LM
 
     if writes(name) and "judge" not in options:
-        options["judge"] = fitted_judge()
+        options["judge"] = reading_judge(lambda: open_model(JUDGE_LM))
+    if name == GUIDED:
+        options.setdefault("parts", guided_parts())
     return task(name, with_own(labels), own=[Path(file).expanduser() for file in labels], **options)
+
+
+def reading_judge(opened: "Callable[[], Model]") -> "Callable[..., dspy.Prediction]":
+    """Return the shipped judge of questions with a model that reads, which is opened when it is
+    first asked.
+    """
+    lock = Lock()
+
+    @cache
+    def judge() -> "dspy.Module":
+        from groundset.programs.step import step
+        from groundset.run.compiled import SHIPPED, load_compiled
+
+        model, built = opened(), step("judge")
+        load_compiled(SHIPPED, model.name).apply([built])
+        built.lm = model.lm
+        return built
+
+    def judged(**inputs: Any) -> "dspy.Prediction":
+        with lock:
+            built = judge()
+        return built(**inputs)
+
+    return judged
 
 
 def fitted_judge(embedder: str = DEFAULT_EMBEDDER) -> "HeadJudge":
     """Return the shipped head of the judge."""
-    from groundset.programs.heads import HeadJudge, load_heads
-    from groundset.retrieval.embed import open_embedder
+    return _heads("shipped", embedder)["judge"]
 
-    return HeadJudge(
-        "judge", load_heads(data_path("compiled", "head", "judge.json")), open_embedder(embedder)
-    )
+
+def guided_parts(compiled: str = "shipped", embedder: str = DEFAULT_EMBEDDER) -> dict[str, Any]:
+    """Return what the program of guided models is built of: a parser of English, and heads."""
+    from groundset.models.open import open_parser
+
+    heads = _heads(compiled, embedder)
+    return {
+        "parse": open_parser(DEFAULT_PARSER),
+        **{name: heads[name] for name in ("judge", "grounding")},
+    }
+
+
+def _heads(compiled: str, embedder: str) -> "dict[str, HeadJudge]":
+    from groundset.programs.heads import HeadJudge
+    from groundset.retrieval.embed import open_embedder
+    from groundset.run.compiled import load_compiled
+
+    encoder, fitted = open_embedder(embedder), load_compiled(compiled, "").heads
+    return {name: HeadJudge(name, heads, encoder) for name, heads in fitted.items()}
 
 
 @for_python

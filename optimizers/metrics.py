@@ -1,13 +1,15 @@
 """Metrics of the steps and of whole programs, as DSPy's optimizers call them.
 
 ``metrics.judge(example, prediction)`` is a score from 0 to 1; with ``pred_name``, as GEPA calls it,
-it comes with feedback. ``metrics.ask.using(judge)`` lets a judge decide about what was written: a
-predictor or a fitted head of the step ``judge``, which should not be the one that is compiled.
+it comes with feedback. What was written is accepted if it is what the gold row has; about the rest
+``metrics.ask.using(judge)`` lets a judge decide: a predictor of the step ``judge``, which should
+not be the one that is compiled, nor a head that does not know the writer.
 """
 
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import product
 from typing import Any, NamedTuple, Self
 
 import dspy
@@ -18,14 +20,14 @@ from groundset.programs.checks import (
     agree,
     is_none,
     language_fault,
-    located,
     tidy_question,
     written_fault,
 )
 from groundset.programs.features import agreement
 from groundset.programs.forms import PERSONA, UNANSWERABLE, refers_back, wording_fault
 from groundset.programs.languages import LANGUAGES, language_of
-from groundset.programs.outcome import verdict
+from groundset.programs.outcome import RefusedError, verdict
+from groundset.programs.recipe import Recipe
 from groundset.programs.text import has_words, one_line
 from groundset.programs.users import WANTED
 from groundset.programs.words import Language
@@ -35,11 +37,15 @@ _GOOD_ENOUGH = 0.5  # score from which what was written may be a demo
 # Most of a refused question, so that candidates differ even if few questions are accepted.
 _NEARLY = 0.25
 _REFUSED = 0.25  # of a program that refuses: better than a bad question, worse than a good one
+_UNREAD = 0.4  # passes code, but is not what the gold row has, and no judge is there: no demo
 _UNCOPIED = 0.5  # factor for words that are right but not those of the passage
-_NUMBERED = re.compile(r"\n\n(?=\[\d+\] )")
+NUMBERED = re.compile(r"\n\n(?=\[\d+\] )")
 _SURPLUS = 0.3  # share of the reader's words beyond the wanted one; chosen by inspection
-_PHRASES = range(3, 6)
-_ALIKE = 0.6  # token F1 from which a written text is taken for the gold one; chosen by inspection
+# Chosen by inspection: the token F1 from which a question is taken for the gold one, and the share
+# of the words of the gold question, or of a clue in its passage, that names the same subject.
+_ALIKE, _NAMED = 0.6, 0.5
+_LONGEST = 12  # words of a phrase; of 150 gold rows one phrase in twelve is longer
+_FEWEST, _MOST = 3, 5  # phrases
 
 
 class Score(NamedTuple):
@@ -71,7 +77,8 @@ class Metric:
         del pred_trace
         value, feedback = self.score(example, prediction, self.judge)
         if pred_name is not None:
-            return dspy.Prediction(score=value, feedback=feedback or "It is right.")
+            told = f"{feedback[:1].upper()}{feedback[1:]}"
+            return dspy.Prediction(score=value, feedback=told or "It is right.")
         return value >= _GOOD_ENOUGH if trace is not None else value
 
     def using(self, judge: Judge) -> Self:
@@ -87,17 +94,16 @@ def _decision(example: dspy.Example, prediction: Any, *_: Any) -> Score:
     """Return 1 if the verdict is right, for the right reason; two thirds for another one, 0 if it
     is wrong.
     """
-    reason = example.get("reason", "")
-    is_right = verdict(prediction).good == example.good
+    reason, decision = example.get("reason", ""), verdict(prediction)
     if not example.good:
-        fault = str(example.fault).replace("_", "-")
-        if not is_right:
-            return Score(0.0, f"It is bad (not {fault}): {reason}")
+        fault = f"not {example.fault}".replace("_", "-")
+        if decision.good:
+            return Score(0.0, f"It is bad ({fault}): {reason}")
         if prediction[example.fault]:
-            return Score(2 / 3, f"It is bad for another reason: not {fault}: {reason}")
+            return Score(2 / 3, f"It is bad for another reason: {fault}: {reason}")
         return Score(1.0)
-    if not is_right:
-        return Score(0.0, f"It is good: {reason}")
+    if not decision.good:
+        return Score(0.0, f"It is good, yet refused ({decision.reason}): {reason}")
     answer, expected = prediction.get("answer"), example.get("answer")
     alike = _alike(expected, answer, _language(example)) if answer and expected else 1.0
     feedback = f"Its answer is {expected!r}, not {answer!r}." if alike < 1 else ""
@@ -113,20 +119,25 @@ def _alike(expected: str, answer: str, language: Language) -> float:
 
 
 def _asked(example: dspy.Example, prediction: Any, judge: Judge | None) -> Score:
-    question = tidy_question(prediction.question)
-    answer = " ".join(str(prediction.answer).split())
-    if is_none(question):
-        gold = example.get("question", "")
-        return Score(0.0, f"The passage is worth a question, such as: {gold}")
-    passages = _NUMBERED.split(example.passages) if "passages" in example else [example.passage]
+    """Return the score of a question with its answer and evidence, of a step or of a program; of a
+    program, a refusal is worth more than a bad question.
+    """
+    gold = example.get("gold", [example])
+    passages = example.get("passages") or [example.passage]
+    passages = NUMBERED.split(passages) if isinstance(passages, str) else passages
     code = language_of(passages[0])
-    fault = written_fault(question, answer, LANGUAGES[code])
-    if fault := fault or language_fault(question, answer, code):
-        return Score(0.0, _sentence(fault))
-    quotes = located(passages, prediction.evidence)
-    if quotes is None:
-        evidence = f"{prediction.evidence!r:.200}"
-        return Score(0.0, f"Its evidence is not in the passage word for word: {evidence}")
+    try:
+        draft, quotes = Recipe.drafted("ask", prediction, passages, code)
+    except RefusedError as refused:
+        rejects = prediction.get("rejects") if not prediction.question else None
+        told = [
+            f"{reject.step} refused {reject.question or 'the passage'!r}: {reject.reason}."
+            for reject in rejects or [refused.reject]
+        ]
+        told += [f"A gold question is: {row['question']}" for row in gold[:1]]
+        return Score(_REFUSED if rejects else 0.0, " ".join(told))
+    if fault := language_fault(draft.question, draft.answer, code):
+        return Score(0.0, fault)
     combines = "kind" in prediction and "passages" in example
     if combines and len({place for place, _ in quotes}) < len(passages):
         feedback = "Its evidence is not from every passage, so one of them is not needed."
@@ -134,26 +145,51 @@ def _asked(example: dspy.Example, prediction: Any, judge: Judge | None) -> Score
     has_options = bool(prediction.get("options"))
     if has_options != bool(example.get("options")):
         return Score(0.0, "It must have no options." if has_options else "It needs options.")
+    named = f"{example.get('topic')} {draft.question}"
+    if any(_repeats(row, named, draft.answer, quotes, LANGUAGES[code]) for row in gold):
+        return Score(1.0)
     unanswerable = example.get("form") == UNANSWERABLE
     passage = "\n\n".join(passages)
-    return _judged(example, question, answer, passage, judge, unanswerable=unanswerable)
+    return _judged(example, draft.question, draft.answer, passage, judge, unanswerable=unanswerable)
+
+
+def _repeats(
+    row: Mapping[str, Any],
+    named: str,
+    answer: str,
+    quotes: Sequence[tuple[int, str]],
+    language: Language,
+) -> bool:
+    """Return whether an answer is that of a gold row and rests on the same words, and what its
+    question and topic name is what the gold question does.
+    """
+    if _alike(row.get("answer", ""), answer, language) < 1:
+        return False
+    pairs = product((quote for _, quote in quotes), row.get("evidence", ()))
+    is_there = any(has_words(one, other) or has_words(other, one) for one, other in pairs)
+    return is_there and language.shared_words(row["question"], named) >= _NAMED
 
 
 def _judged(
     example: dspy.Example,
     question: str,
     answer: str,
-    passage: str,
+    passage: str | None,
     judge: Judge | None,
     *,
+    gold: str = "",
     unanswerable: bool = False,
 ) -> Score:
-    """Return 0.5 to 1 for a question that the judge keeps and answers alike, else up to 0.25; 1
-    without a judge.
+    """Return 1 for a question in the words of the gold one, 0.5 to 1 for one that the judge keeps
+    and answers alike, else up to 0.25; 0.4 without a judge.
     """
-    if judge is None:
+    if agreement(question, gold) >= _ALIKE:
         return Score(1.0)
     topic, before = example.get("topic") or "", example.get("before") or ""
+    if passage and not _language(example).shared_words(question, f"{topic} {passage}"):
+        return Score(0.0, f"It is about something else than the passage: {question!r}")
+    if judge is None or not passage:
+        return Score(_UNREAD, f"It is not what the gold row has, and no judge read {question!r}.")
     try:
         judged = judge(topic=topic, before=before, passage=passage, question=question)
     except AdapterParseError:
@@ -170,17 +206,17 @@ def _judged(
 
 
 def _fact(example: dspy.Example, prediction: Any, judge: Judge | None) -> Score:
-    question = tidy_question(prediction.question)
-    if fault := written_fault(question, example.answer, _language(example)):
-        return Score(0.0, _sentence(fault))
-    if has_words(question, example.answer):
-        return Score(0.0, f"It gives its answer away: {example.answer!r}.")
-    return _judged(example, question, example.answer, example.get("passage") or example.fact, judge)
+    question, answer = tidy_question(prediction.question), example.answer
+    if fault := written_fault(question, answer, _language(example)):
+        return Score(0.0, fault)
+    if has_words(question, answer):
+        return Score(0.0, f"It gives its answer away: {answer!r}.")
+    passage = example.get("passage") or example.fact
+    return _judged(example, question, answer, passage, judge, gold=example.get("question", ""))
 
 
 def _revised(example: dspy.Example, prediction: Any, judge: Judge | None) -> Score:
-    question = tidy_question(prediction.new_question)
-    answer = " ".join(str(prediction.new_answer).split())
+    question, answer = tidy_question(prediction.new_question), one_line(prediction.new_answer)
     language, style = _language(example), example.get("style")
     expected = example.get("new_answer") or ""
     if question.casefold() == example.question.casefold():
@@ -190,18 +226,17 @@ def _revised(example: dspy.Example, prediction: Any, judge: Judge | None) -> Sco
     else:
         fault = written_fault(question, expected or answer or NOT_STATED, language)
     if fault:
-        return Score(0.0, _sentence(fault))
+        return Score(0.0, fault)
     if style == "follow_up":
         if not refers_back(question, example.question, example.change, language):
             return Score(0.0, "It leaves nothing out that the conversation tells.")
-        return Score(1.0)
+        judge = None  # who reads it alone does not understand it
     if style == "compress" and len(question) >= len(example.question):
         return Score(0.0, "It is no shorter than the question.")
     if expected and answer and not _alike(expected, answer, language):
         return Score(_NEARLY, f"Its answer must stay {expected!r}, not {answer!r}.")
-    if not example.get("passage"):
-        return Score(1.0)
-    return _judged(example, question, expected or answer, example.passage, judge)
+    passage, gold = example.get("passage"), example.get("new_question", "")
+    return _judged(example, question, expected or answer, passage, judge, gold=gold)
 
 
 def _put(example: dspy.Example, prediction: Any, judge: Judge | None) -> Score:
@@ -215,18 +250,18 @@ def _put(example: dspy.Example, prediction: Any, judge: Judge | None) -> Score:
     elif not language.shared_words(message, f"{example.get('topic')} {asked}"):
         fault = "nobody can tell what it is about"
     if fault := fault or language_fault(message, answer, language.code):
-        return Score(0.0, _sentence(fault))
+        return Score(0.0, fault)
     words, (wanted, tenths) = len(message.split()), map(int, WANTED.findall(example.wording))
     if not wanted / 2 <= words <= 2 * wanted:
         return Score(_NEARLY, f"It has {words} words; about {wanted} are wanted.")
     if language.shared_words(message, asked) > tenths / 10 + _SURPLUS:
         return Score(_NEARLY, "It has too many of the reader's words.")
-    return _judged(example, message, answer, passage, judge) if passage else Score(1.0)
+    return _judged(example, message, answer, passage, judge, gold=example.get("message", ""))
 
 
 def _answered(example: dspy.Example, prediction: Any, *_: Any) -> Score:
     """Return the agreement with the gold answer, halved if its words are not the passage's."""
-    language, answer = _language(example), " ".join(str(prediction.answer).split())
+    language, answer = _language(example), one_line(prediction.answer)
     is_stated = language.is_stated(answer) and answer.casefold() != NOT_STATED
     if example.answer == NOT_STATED:
         feedback = f"The passage does not say it, yet the answer is {answer!r}."
@@ -241,19 +276,18 @@ def _answered(example: dspy.Example, prediction: Any, *_: Any) -> Score:
 
 
 def _phrases(example: dspy.Example, prediction: Any, *_: Any) -> Score:
-    """Return the share of phrases that the passage has, less for fewer than three or more than
-    five.
+    """Return the share of different phrases that the passage has and that are no sentences, less
+    for fewer than three or more than five.
     """
-    written = [str(phrase) for phrase in prediction.keyphrases]
-    stated = [phrase for phrase in written if has_words(example.passage, phrase)]
-    wanted = min(max(len(written), _PHRASES.start), _PHRASES.stop - 1)
-    lost = [phrase for phrase in written if phrase not in stated]
-    feedback = []
-    if lost:
-        feedback.append(f"Not in the passage word for word: {'; '.join(lost)}.")
-    if len(written) not in _PHRASES:
-        feedback.append(f"It names {len(written)} phrases; three to five are wanted.")
-    return Score(len(stated) / max(len(written), wanted), " ".join(feedback))
+    written = list(dict.fromkeys(filter(None, map(one_line, prediction.keyphrases))))
+    lost = [
+        phrase
+        for phrase in written
+        if len(phrase.split()) > _LONGEST or not has_words(example.passage, phrase)
+    ]
+    value = min(len(written) - len(lost), _MOST) / max(len(written), _FEWEST)
+    told = f"Copy {_FEWEST} to {_MOST} phrases word for word; these are none: {'; '.join(lost)}"
+    return Score(value, told if value < 1 else "")
 
 
 def _clues(example: dspy.Example, prediction: Any, *_: Any) -> Score:
@@ -261,11 +295,13 @@ def _clues(example: dspy.Example, prediction: Any, *_: Any) -> Score:
     language, feedback = _language(example), []
     clues = prediction.clues[: example.count]
     for written in clues:
-        fault = written_fault(tidy_question(written.clue), NOT_STATED, language)
-        if not fault and (not written.example or "?" in written.example):
+        named = language.shared_words(written.clue, f"{example.get('topic')} {example.passage}")
+        if not written.example or "?" in written.example:
             fault = "its example is no statement"
-        if not fault and language.refers_to_text(written.clue):
+        elif language.refers_to_text(written.clue) or named < _NAMED:
             fault = "it does not name its subject"
+        else:
+            fault = written_fault(tidy_question(written.clue), NOT_STATED, language)
         if fault:
             feedback.append(f"{written.clue!r}: {fault}.")
     right = len(clues) - len(feedback)
@@ -281,14 +317,9 @@ def _distilled(example: dspy.Example, prediction: Any, *_: Any) -> Score:
     chosen, needed = set(prediction.needed), set(example.needed)
     right = 2 * len(chosen & needed) / (len(chosen) + len(needed)) if chosen | needed else 1.0
     is_same = _is_nothing(prediction.missing) == _is_nothing(example.missing)
-    feedback = []
-    if surplus := sorted(chosen - needed):
-        feedback.append(f"Not needed: {surplus}.")
-    if lost := sorted(needed - chosen):
-        feedback.append(f"Needed, too: {lost}.")
-    if not is_same:
-        feedback.append(f"Missing is: {example.missing}.")
-    return Score((right + is_same) / 2, " ".join(feedback))
+    value = (right + is_same) / 2
+    told = f"Needed are the passages {example.needed}, and missing is: {example.missing}."
+    return Score(value, told if value < 1 else "")
 
 
 def _is_nothing(text: Any) -> bool:
@@ -296,47 +327,26 @@ def _is_nothing(text: Any) -> bool:
 
 
 def _suggested(example: dspy.Example, prediction: Any, *_: Any) -> Score:
-    """Return the share of the wanted profiles that can be read: every dimension with one of its
-    values.
+    """Return the mean over the wanted profiles of the share of values that the nearest gold one has
+    in common.
     """
-    names = [name for name in example.form.casefold().replace(": …", "").split(" | ") if name]
-    lines = example.dimensions.casefold().splitlines()
-    values = {line[2:].partition(":")[0] for line in lines if line.startswith("- ")}
-    readable = set()
-    for line in str(prediction.profiles).splitlines():
-        parts = [part.split(":", 1) for part in line.casefold().split("|") if ":" in part]
-        profile = {name.strip(" -*"): value.strip(" .*") for name, value in parts}
-        if [*profile] == names and set(profile.values()) <= values:
-            readable.add(line.strip())
-    if len(readable) >= example.count:
-        return Score(1.0)
-    missing = f"{len(readable)} of {example.count} lines hold a whole profile of known values."
-    return Score(len(readable) / example.count, f"{missing} The form is: {example.form}")
+    gold, found = _profiles(example.profiles), _profiles(prediction.profiles)[: example.count]
+    near = (max(len(one & other) / len(one | other) for other in gold) for one in found)
+    value = sum(near) / example.count
+    told = f"Wanted are {example.count} different lines such as these: {example.profiles}"
+    return Score(value, told if value < 1 else "")
 
 
-def _program(example: dspy.Example, prediction: Any, judge: Judge | None) -> Score:
-    """Return the score of the question that a program accepted; a refusal is worth more than a bad
-    question.
-    """
-    if not prediction.question:
-        reasons = [
-            f"{reject.step} refused {reject.question or 'the passage'!r}: {reject.reason}."
-            for reject in prediction.rejects
-        ]
-        return Score(_REFUSED, " ".join(reasons) or "It made no question.")
-    passages: Sequence[str] = example.get("passages") or [example.passage]
-    return _judged(example, prediction.question, prediction.answer, "\n\n".join(passages), judge)
-
-
-def _sentence(fault: str) -> str:
-    return f"{fault[:1].upper()}{fault[1:]}."
+def _profiles(text: str) -> list[frozenset[str]]:
+    lines = dict.fromkeys(str(text).casefold().splitlines())
+    return [frozenset(part.strip(" -*.") for part in line.split("|")) for line in lines]
 
 
 METRICS: Mapping[str, Metric] = {
     name: Metric(name, score)
     for score, names in {
         _decision: ("chunk", "judge", "compare", "review", "sound", "grounding"),
-        _asked: ("ask", "combine", "ask_profiled"),
+        _asked: ("ask", "combine", "ask_profiled", "program"),
         _fact: ("fact",),
         _revised: ("revise",),
         _put: ("reword",),
@@ -345,7 +355,6 @@ METRICS: Mapping[str, Metric] = {
         _clues: ("clues",),
         _distilled: ("distil",),
         _suggested: ("profiles",),
-        _program: ("program",),
     }.items()
     for name in names
 }

@@ -1,6 +1,7 @@
 """Tasks: what an optimizer needs to compile a step or a recipe, as plain objects of DSPy."""
 
-from collections.abc import Callable, Sequence
+from collections import defaultdict
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -8,18 +9,23 @@ from typing import Any
 import dspy
 
 from groundset.optimizers.examples import examples, is_complete, spread
-from groundset.optimizers.labels import SPLITS, ChunkLabel, Split, read_rows
-from groundset.optimizers.metrics import METRICS, Judge
+from groundset.optimizers.labels import SPLITS, Row, Split, read_rows
+from groundset.optimizers.metrics import METRICS, NUMBERED, Judge
 from groundset.programs.chunks import SeveralChunks
 from groundset.programs.errors import CompileError, InputError
+from groundset.programs.forms import SIMPLE
+from groundset.programs.guided import Guided
+from groundset.programs.languages import ENGLISH
 from groundset.programs.onechunk import OneChunk
 from groundset.programs.step import STEPS, step
 
-# The recipes that can be compiled as a whole: their program, and whether it takes several passages.
-PROGRAMS: dict[str, tuple[Callable[[], dspy.Module], bool]] = {
-    "evolved": (OneChunk, False),
-    "single": (OneChunk, False),
-    "multi": (SeveralChunks, True),
+GUIDED = "guided"
+# What can be compiled as a whole: the program, and the step whose gold rows it could write.
+PROGRAMS: dict[str, tuple[Callable[..., dspy.Module], str]] = {
+    "evolved": (OneChunk, "ask"),
+    "single": (OneChunk, "ask"),
+    "multi": (SeveralChunks, "combine"),
+    GUIDED: (Guided, "fact"),
 }
 # Steps whose questions a judge decides about.
 _WRITE = ("ask", "combine", "ask_profiled", "fact", "revise", "reword")
@@ -56,6 +62,7 @@ def task(
     judge: Judge | None = None,  # decides about what is written
     rows: int | None = None,  # the most of each split
     seed: int = 0,  # of their order
+    parts: Mapping[str, Any] | None = None,  # of the program of a recipe: a parser and heads
 ) -> CompileTask:
     """Return the task of a step or a recipe, with the examples in files of labels and gold rows.
 
@@ -69,8 +76,8 @@ def task(
             f"STEP {name}: there is no such step or recipe; choose from"
             f" {', '.join((*STEPS, *PROGRAMS))}"
         )
-    found = examples(name, read_rows(files)) if name in STEPS else _passages(name, files)
-    first = {row.id for row in read_rows(own)}
+    known, first = read_rows(files), {row.id for row in read_rows(own)}
+    found = examples(name, known) if name in STEPS else _passages(name, known, first)
     splits: dict[Split, list[dspy.Example]] = {}
     for split in SPLITS:
         of_split = [example for example in found if example.split == split]
@@ -86,32 +93,42 @@ def task(
             f"there are no {' and no '.join(missing)} rows for {name}; add some with --labels"
         )
     metric = METRICS[name if name in STEPS else "program"]
-    program: Any = step(name) if name in STEPS else PROGRAMS[name][0]()
+    program: Any = step(name) if name in STEPS else PROGRAMS[name][0](**(parts or {}))
     train, dev, test = (splits[split][:rows] for split in SPLITS)
     return CompileTask(
         name, program, train, dev, test, metric if judge is None else metric.using(judge)
     )
 
 
-def _passages(name: str, files: Sequence[Path]) -> list[dspy.Example]:
-    """Return the good chunks of labels as inputs of a recipe; neighbours in a document where it
-    takes several.
+def _passages(name: str, rows: Sequence[Row], own: Collection[str]) -> list[dspy.Example]:
+    """Return passages as inputs of a recipe, with all gold rows of each; beside those that have
+    some, own chunks that are good.
     """
-    chunks = [row for row in read_rows(files) if isinstance(row, ChunkLabel) and row.good]
-    found = examples("chunk", chunks)
-    if not PROGRAMS[name][1]:
-        return [_inputs(each, passage=each.passage, topic=each.topic) for each in found]
-    pairs = [
-        (one, two)
-        for one, two in zip(found, found[2:], strict=False)
-        if one.document == two.document
-    ]
-    return [
-        _inputs(one, passages=[one.passage, two.passage], topics=[one.topic, two.topic])
-        for one, two in pairs
-    ]
+    writer = PROGRAMS[name][1]
+    found = [row for row in examples(writer, rows) if row.get("form", SIMPLE) == SIMPLE]
+    if name == GUIDED:
+        found = [row for row in found if row.language == ENGLISH.code]
+    if writer != "combine":
+        found += [row for row in examples("chunk", rows) if row.good and row.id in own]
+    groups = defaultdict(list)
+    for row in found:
+        groups[row.split, row.get("passages") or row.passage].append(row)
+    return [_inputs(group) for group in groups.values()]
 
 
-def _inputs(example: dspy.Example, **inputs: Any) -> dspy.Example:
-    kept = {name: example[name] for name in ("id", "split", "document", "language")}
-    return dspy.Example(**kept, group="", **inputs).with_inputs(*inputs)
+def _inputs(rows: Sequence[dspy.Example]) -> dspy.Example:
+    """Return the example of a recipe for rows of one passage, or of the same ones."""
+    first = rows[0]
+    kept = {name: first[name] for name in ("id", "split", "document", "language")}
+    inputs = {name: first[name] for name in ("passage", "topic", "before") if name in first}
+    if "passages" in first:
+        pairs = [part.split("\n", 1) for part in NUMBERED.split(first.passages)]
+        inputs = {"passages": [text for _, text in pairs]}
+        inputs["topics"] = [head.partition("] ")[2] for head, _ in pairs]
+    gold = [
+        {name: row[name] for name in ("question", "answer")}
+        | {"evidence": row.get("evidence", [row.get("fact", "")])}
+        for row in rows
+        if "answer" in row
+    ]
+    return dspy.Example(**kept, group="", gold=gold, **inputs).with_inputs(*inputs)

@@ -13,7 +13,6 @@ from groundset.programs.languages import language_of, name_of
 from groundset.programs.outcome import RefusedError, Verdict, call, outcome
 from groundset.programs.recipe import (
     LENGTHS,
-    SURE,
     Draft,
     Passage,
     Recipe,
@@ -118,9 +117,7 @@ class SeveralChunks(Recipe):
             others = [other for other in kept if other != place]
             if not others:
                 break
-            without, found = self.judged(
-                draft, joined([read[other] for other in others]), least=SURE
-            )
+            without, found = self.judged(draft, joined([read[other] for other in others]))
             if self.agrees(draft, found, code) if found else without.good:
                 kept, decision = others, without
         if decision is None:

@@ -212,7 +212,7 @@ class OneChunk(Recipe):
         query = f"{draft.question} {draft.seed}".rstrip()
         for hit in self.search(query, _READ) if self.search else ():
             found = (
-                self.judged(draft, Passage(hit.passage, hit.topic))[0]
+                self.judged(draft, Passage(hit.passage, hit.topic), sure=False)[0]
                 if hit.passage != read.text
                 else None
             )
@@ -249,7 +249,7 @@ class OneChunk(Recipe):
         if fault is not None:
             raise RefusedError("revise", fault, question=wording or draft.question)
         worded = draft._replace(question=wording, seed=draft.question)
-        decision, *_ = self.judged(worded, read)
+        decision, *_ = self.judged(worded, read, sure=False)
         if not decision.good:
             raise RefusedError(
                 "judge", decision.reason, question=wording, probability=decision.probability

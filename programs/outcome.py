@@ -56,6 +56,10 @@ VIEWPOINTS = {
     ),
 }
 _LIKELY = 0.5
+# The least confidence of a model that judges questions. Of 48 questions about company documents
+# which a strong writer's own judge had kept, two blind readers signed 2 of the 7 below it, and 35
+# of the 41 above.
+SURE = 0.75
 _PARTS = (
     "content",
     "self_contained",
@@ -139,13 +143,14 @@ class Verdict(NamedTuple):
     reason: str
 
 
-def verdict(judged: dspy.Prediction, *, unanswerable: bool = False, least: float = 0.0) -> Verdict:
+def verdict(judged: dspy.Prediction, *, unanswerable: bool = False, sure: bool = True) -> Verdict:
     """Return the decision in the outputs of a judge.
 
     A fitted head decides by its output ``fit``, a language model by all of its parts; with
     log-probabilities, they must be yes together more likely than not. Its ``confidence`` is that of
-    an editor keeping the question, so it does not exceed a half where a part is no; below ``least``
-    it refuses, too. An ``unanswerable`` question is one that the passage must not answer.
+    an editor keeping the question, so it does not exceed a half where a part is no; below
+    :data:`SURE` it refuses a question, too, unless that need not be ``sure``. An ``unanswerable``
+    question is one that the passage must not answer.
 
     Raises:
         ModelError: the outputs are not those of a judge.
@@ -170,7 +175,7 @@ def verdict(judged: dspy.Prediction, *, unanswerable: bool = False, least: float
     if probability is None and "confidence" in judged and not unanswerable:
         share = min(100, max(0, int(judged["confidence"]))) / 100
         probability = max(0.5, share) if good else min(0.5, share)
-        if good and probability < least and "fit" not in judged:
+        if good and sure and "answerable" in parts and probability < SURE and "fit" not in judged:
             good, failed = False, ["certain"]
     reason = "" if good else f"not {(failed or ['fit'])[0].replace('_', '-')}"
     said = " ".join(str(judged.get("reason", "")).split())

@@ -44,10 +44,6 @@ MEND = (
     " by its full name, unless title and headings make it plain. If the fault is that hardly"
     " anybody would ask this, ask for something else that the passage tells."
 )
-# The least confidence of a model that judges. Of 48 questions about company documents which a
-# strong writer's own judge had kept, two blind readers signed 2 of the 7 below it, and 35 of the 41
-# above.
-SURE = 0.75
 # Search results that may serve as well as the passage, and how many in a row that do not answer end
 # the judging; chosen on questions about pages of governments, so what they reach there proves
 # nothing.
@@ -124,13 +120,13 @@ class Recipe(dspy.Module):
             self.reword = step("reword")
 
     def judged(
-        self, draft: Draft, passage: Passage, *, unanswerable: bool = False, least: float = 0.0
+        self, draft: Draft, passage: Passage, *, unanswerable: bool = False, sure: bool = True
     ) -> tuple[Verdict, str]:
         """Return the judge's decision on a question, and the judge's own answer; empty from a
         fitted head.
         """
         said, found = self.said(draft, passage)
-        return verdict(said, unanswerable=unanswerable, least=least), found
+        return verdict(said, unanswerable=unanswerable, sure=sure), found
 
     def said(self, draft: Draft, passage: Passage) -> tuple[dspy.Prediction, str]:
         """Return what the judge says of a question, and its own answer; empty if there is none."""
@@ -145,8 +141,8 @@ class Recipe(dspy.Module):
         found = one_line(said.get("answer", ""))
         return said, "" if is_none(found) else found
 
+    @staticmethod
     def drafted(
-        self,
         name: str,
         written: dspy.Prediction,
         texts: Sequence[str],
@@ -185,10 +181,10 @@ class Recipe(dspy.Module):
         """Return a question that the judge keeps and answers as expected; a badly worded one may be
         rewritten once.
         """
-        decision, found = self.judged(draft, passage, least=SURE)
+        decision, found = self.judged(draft, passage)
         if rewrite and not decision.good and not decision.reason.startswith("not answerable"):
             draft = self.rewritten(draft, passage, decision, code=code)
-            decision, found = self.judged(draft, passage, least=SURE)
+            decision, found = self.judged(draft, passage)
         if not decision.good:
             raise RefusedError(
                 "judge", decision.reason, question=draft.question, probability=decision.probability
@@ -330,7 +326,7 @@ class Recipe(dspy.Module):
                 misses += 1
                 read = joined([*others, Passage(hit.passage, hit.topic)])
                 try:
-                    decision, answer = self.judged(draft, read)
+                    decision, answer = self.judged(draft, read, sure=False)
                 except RefusedError:  # what cannot be read says nothing
                     continue
                 if not decision.good:

@@ -7,6 +7,7 @@ from json_lines import write as write
 from scripted import ScriptedEngine, response, user_turn
 
 PASSAGE = "The weir at Ebbing was built in 1891 by the miller Jonas Alder. It is 40 metres long."
+FACT = "The weir at Ebbing was built in 1891 by the miller Jonas Alder."
 ASKED = (
     "Form: simple\nKind: fact\nQuestion: Who built the weir at Ebbing?\nAnswer: Jonas Alder\n"
     "Evidence: built in 1891 by the miller Jonas Alder"
@@ -55,6 +56,24 @@ def chunks(of_split: int) -> list[dict[str, Any]]:
         for split in ("train", "dev", "test")
         for number in range(of_split)
     ]
+
+
+def golds(of_split: int) -> list[dict[str, Any]]:
+    """Return gold rows of all splits, and the chunks that they are about."""
+    asked = {"question": "Who built the weir at Ebbing?", "answer": "Jonas Alder"}
+    asked |= {"topic": "Ebbing", "kind": "fact"}
+    rows = []
+    for number, chunk in enumerate(chunks(of_split)):
+        passage = f"{PASSAGE} It has {number} gates."
+        place = {"document": chunk["document"], "split": chunk["split"], **asked}
+        evidence = {"passage": passage, "evidence": "Jonas Alder", "answers": "short"}
+        fact = {"chunk": chunk["id"], "fact": FACT}
+        rows += [
+            {**chunk, "text": passage},
+            {"step": "ask", "id": f"a{number}", **place, **evidence},
+            {"step": "question", "id": f"f{number}", **place, **fact},
+        ]
+    return rows
 
 
 class Judge(ScriptedEngine):

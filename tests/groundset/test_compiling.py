@@ -9,17 +9,22 @@ import dspy
 import mlflow
 import pytest
 from json_lines import write
-from labelled import ASKED, KEPT, REFUSED, chunks, questions
+from labelled import ASKED, FACT, KEPT, PASSAGE, REFUSED, golds, questions
 from model_server import ModelServer, serving, wrote
 from refusal import refuses
 
 import groundset
-from groundset import compiling, labelling
+from groundset import compiling, labelling, models
 from groundset.compiling import CompileOptions
+from groundset.models.open import open_model
+from groundset.programs import guided
+from groundset.programs.english import Fact
+from groundset.programs.errors import ModelError
 from groundset.programs.onechunk import OneChunk
 from groundset.programs.step import step
 from groundset.retrieval import embed
 from groundset.run.compiled import load_compiled, read_states
+from groundset.run.options import JUDGE_LM
 
 
 def judging(body):
@@ -27,6 +32,10 @@ def judging(body):
     messages = body["messages"]
     if "Evidence:" in messages[0]["content"]:
         return ASKED
+    if "Fact:" in messages[-1]["content"]:
+        return "Who built the weir at Ebbing?"
+    if "the few words of" in messages[0]["content"]:
+        return "Jonas Alder"
     vague = "Who built it" in messages[-1]["content"]
     return REFUSED if vague and len(messages) > 8 else KEPT.format(answer="Jonas Alder")
 
@@ -60,7 +69,7 @@ def logged(folder):
 @pytest.fixture(autouse=True)
 def labels(tmp_path, monkeypatch) -> Path:
     """Invented labels instead of the shipped ones; the folder of a test is where it works."""
-    file = write(tmp_path / "labels.jsonl", [*questions(), *chunks(2)])
+    file = write(tmp_path / "labels.jsonl", [*questions(), *golds(2)])
     monkeypatch.setattr(labelling, "shipped_files", lambda: [file])
     monkeypatch.chdir(tmp_path)
     return file
@@ -167,31 +176,54 @@ def test_interrupted_compiles_say_so_and_report_no_test_rows(server, monkeypatch
     assert " test rows:" not in shown
 
 
-def test_recipe_in_one_file_and_in_a_folder(server, monkeypatch):
-    monkeypatch.setattr(compiling, "_judge", lambda *_: None)
-    report = compiled(
-        server, "evolved", optimizer="bootstrap", out=Path("out/evolved.json"), keep=True
-    )
+def test_recipe_in_one_file_and_in_a_folder(server):
+    options = {"optimizer": "bootstrap", "keep": True, "critic_lm": server.spec}
+    report = compiled(server, "evolved", out=Path("out/evolved.json"), **options)
     assert report.figures["after_dev"] == 1
     assert read_states(Path("out/evolved.json")).keys() >= {"ask", "judge", "revise"}
     program = OneChunk()
     program.load("out/evolved.json")
     assert program.ask.demos
-    report = compiled(server, "evolved", optimizer="bootstrap", out=Path("steps"), keep=True)
+    report = compiled(server, "evolved", out=Path("steps"), **options)
     assert {file.name for file in report.files} == {"ask.json", "judge.json"}, (
         "only what was changed"
     )
     assert read_states(Path("steps")).keys() == {"ask", "judge"}
 
 
-def test_written_questions_are_judged_by_a_model_or_a_head(server, word_encoder, monkeypatch):
+def test_what_no_gold_row_has_is_read_by_a_judge(server, monkeypatch):
+    def unknown(spec, **options):
+        if spec == JUDGE_LM:
+            raise ModelError("it cannot be downloaded")
+        return open_model(spec, **options)
+
+    monkeypatch.setattr(compiling, "open_model", unknown)
+    with refuses(
+        f"--critic-lm: ask needs a judge, by default {JUDGE_LM}: it cannot be", ModelError
+    ):
+        compiled(server, "ask")
+    monkeypatch.setattr(models.open, "open_model", lambda spec: open_model(server.spec))
+    asked = dspy.Example(passage=PASSAGE, question="Where?", answer="here", evidence=[])
+    written = dspy.Prediction(question="Who built it?", answer="Jonas Alder", evidence=[FACT])
+    assert groundset.step("ask").metric(asked, written) == 0.95, "not read before it is asked"
+
+
+def test_program_of_guided_models(server, monkeypatch, word_encoder):
     shipped = load_compiled("shipped", "").heads["judge"]
     monkeypatch.setattr(embed, "open_embedder", lambda _: word_encoder(shipped.embedder))
-    options = CompileOptions(steps=("ask",), lm="x")
-    with groundset.models.open.open_model(server.spec) as critic:
-        judge = compiling._judge(critic, options)
-        assert judge(passage="p", question="Who?").answer == "Jonas Alder"
-    assert compiling._judge(None, options).name == "judge"
+    monkeypatch.setattr(models.open, "open_parser", lambda _: None)
+    work = groundset.step("guided")
+    assert (work.program.judge.name, work.program.grounding.name) == ("judge", "grounding")
+    parts = {"parse": None, "judge": lambda **_: dspy.Prediction(fit=True, probability=0.9)}
+    monkeypatch.setattr(compiling, "guided_parts", lambda *_: parts)
+    monkeypatch.setattr(guided, "easy_facts", lambda *_: [Fact(FACT, "Jonas Alder", "Who built")])
+    options = {"optimizer": "bootstrap", "keep": True, "critic_lm": server.spec}
+    report = compiled(server, "guided", **options)
+    assert report.figures["after_test"] == 1
+    assert {file.name for file in report.files} == {"fact.json", "answer.json"}
+    served = guided.Guided(**parts)
+    load_compiled("out", "any").apply([served])
+    assert served.fact.demos[0]["fact"] == FACT
 
 
 def test_heads_are_fitted_and_take_the_place_of_the_shipped_ones(word_encoder, monkeypatch):

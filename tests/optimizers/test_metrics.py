@@ -21,7 +21,8 @@ ASKED = {
     },
     "evidence": ["built in 1891 by the miller Jonas Alder"],
 }
-ASK = dspy.Example(passage=PASSAGE, topic="Ebbing", language="en", question="What?", form="simple")
+GOLD = dspy.Example(passage=PASSAGE, topic="Ebbing", language="en", **ASKED)
+ASK = GOLD.copy(answer="40 metres", question="How long is the weir at Ebbing?")  # another question
 JUDGED = dspy.Example(
     passage=PASSAGE,
     question="?",
@@ -52,7 +53,10 @@ def test_a_verdict_counts_most_and_its_reason_some():
     assert scored(metrics.judge, JUDGED, **KEPT, answer="Ada Bell")[0] == pytest.approx(2 / 3)
     value, feedback = scored(metrics.judge, JUDGED, **{**KEPT, "clear": False}, answer="")
     assert value == 0
-    assert feedback == "It is good: it names the weir"
+    assert feedback == "It is good, yet refused (not clear): it names the weir"
+    unsure = {**KEPT, "confidence": 60}
+    assert scored(metrics.judge, JUDGED, **unsure, answer="Jonas Alder")[0] == 0, "as it is served"
+    assert scored(metrics.judge, bad, **unsure)[0] == pytest.approx(2 / 3)
     assert scored(metrics.judge, bad, **{**KEPT, "independent": False})[0] == 1
     value, feedback = scored(metrics.judge, bad, **{**KEPT, "clear": False})
     assert value == pytest.approx(2 / 3)
@@ -85,7 +89,7 @@ def test_other_steps_that_decide():
 @pytest.mark.parametrize(
     ("changed", "feedback"),
     [
-        ({"question": "none"}, "The passage is worth a question, such as: What?"),
+        ({"question": "none"}, "A gold question is: How long is the weir at Ebbing?"),
         (
             {
                 "question": "Did Jonas Alder the miller build it?",
@@ -93,9 +97,9 @@ def test_other_steps_that_decide():
             },
             "gives its answer",
         ),
-        ({"question": "The weir at Ebbing"}, "It is no question."),
-        ({"evidence": ["It is made of oak."]}, "not in the passage word for word"),
-        ({"evidence": []}, "not in the passage word for word"),
+        ({"question": "The weir at Ebbing"}, "it is no question."),
+        ({"evidence": ["It is made of oak."]}, "its evidence is not in the passage: ['It is made"),
+        ({"evidence": []}, "its evidence is not in the passage: []"),
     ],
 )
 def test_what_code_refuses_in_a_written_question(changed, feedback):
@@ -108,11 +112,10 @@ def test_questions_are_in_the_language_of_their_passage():
     passage = (
         "Das Wehr bei Ebbing wurde 1891 von dem Müller Jonas Alder gebaut. Es ist 40 Meter lang."
     )
-    german = dspy.Example(
-        passage=passage, topic="Ebbing", language="de", question="Was?", form="simple"
-    )
     asked = {**ASKED, "evidence": ["von dem Müller Jonas Alder gebaut"]}
-    assert scored(metrics.ask, german, **asked) == (0, "The question is in English, not German.")
+    german = dspy.Example(**{**asked, "question": "Wer baute das Wehr bei Ebbing?"})
+    german = german.copy(passage=passage, topic="Ebbing", language="de")
+    assert scored(metrics.ask, german, **asked) == (0, "The question is in English, not German")
     assert (
         scored(metrics.ask, german, **{**asked, "question": "Wer hat das Wehr bei Ebbing gebaut?"})[
             0
@@ -121,8 +124,24 @@ def test_questions_are_in_the_language_of_their_passage():
     )
 
 
+@pytest.mark.parametrize(
+    ("changed", "value"),
+    [
+        ({}, 1),
+        ({"question": "By whom was the weir at Ebbing built?"}, 1),
+        ({"question": "Who was it at Ebbing?"}, 0.4),  # does not name the weir
+        ({"answer": "the miller"}, 0.4),
+        ({"evidence": ["It is 40 metres long."]}, 0.4),
+    ],
+)
+def test_what_the_gold_row_has_needs_no_judge(changed, value):
+    assert scored(metrics.ask, GOLD, **{**ASKED, **changed})[0] == value
+    refused = scored(metrics.ask.using(judge(clear=False)), GOLD, **{**ASKED, **changed})[0]
+    assert (refused == 1) == (value == 1)
+
+
 def test_a_judge_decides_about_what_code_accepts():
-    assert scored(metrics.ask, ASK, **ASKED)[0] == 1
+    assert "no judge read" in scored(metrics.ask, ASK, **ASKED)[1]
     assert scored(metrics.ask.using(judge()), ASK, **ASKED)[0] == pytest.approx(0.95)
     value, feedback = scored(
         metrics.ask.using(judge(clear=False, confidence=40, reason="dull")), ASK, **ASKED
@@ -155,14 +174,17 @@ def test_completions_of_a_judge_that_cannot_be_read_score_nothing():
 
 
 def test_questions_about_several_passages_need_evidence_of_each():
-    both = dspy.Example(
-        passages=f"[1] Ebbing\n{PASSAGE}\n\n[2] Ebbing\nJonas Alder died in 1902.", language="en"
-    )
     asked = {
         "kind": "bridge",
         "question": "When did the builder of the weir at Ebbing die?",
         "answer": "in 1902",
     }
+    both = dspy.Example(
+        passages=f"[1] Ebbing\n{PASSAGE}\n\n[2] Ebbing\nJonas Alder died in 1902.",
+        language="en",
+        evidence=["Jonas Alder died in 1902."],
+        **asked,
+    )
     assert (
         scored(metrics.combine, both, **asked, evidence=["the miller Jonas Alder", "died in 1902"])[
             0
@@ -176,8 +198,9 @@ def test_questions_about_several_passages_need_evidence_of_each():
 
 
 def test_options_as_the_profile_wants_them():
-    wanted = dspy.Example(passages=f"[1] Ebbing\n{PASSAGE}", language="en", options=["a", "b", "c"])
     given = {name: ASKED[name] for name in ("question", "answer", "evidence")}
+    wanted = dspy.Example(passages=f"[1] Ebbing\n{PASSAGE}", language="en", **given)
+    wanted = wanted.copy(options=["a", "b", "c"])
     assert scored(metrics.ask_profiled, wanted, **given, options=[]) == (0, "It needs options.")
     assert scored(metrics.ask_profiled, wanted.copy(options=[]), **given, options=["a"])[0] == 0
     assert scored(metrics.ask_profiled, wanted, **given, options=["a", "b"])[0] == 1
@@ -219,7 +242,12 @@ def test_changed_questions(facts, outputs, value):
         "Word it as the next message: User: How long is the weir at Ebbing? Assistant: 40 metres"
     )
     example = dspy.Example(
-        question=question, new_answer="Jonas Alder", change=change, language="en", **facts
+        question=question,
+        new_question=outputs[0] if value == 1 else "Whose is it?",
+        new_answer="Jonas Alder",
+        change=change,
+        language="en",
+        **facts,
     )
     assert (
         scored(metrics.revise, example, new_question=outputs[0], new_answer=outputs[1])[0] == value
@@ -259,17 +287,23 @@ def test_questions_as_users_put_them(message, value):
     example = dspy.Example(
         question="Who built the weir at Ebbing in 1891?",
         answer="the miller Jonas Alder",
+        message="the old wall at Ebbing leaks, whose work was it",
         wording="about 12 words, 4 in 10",
         passage=PASSAGE,
         language="en",
     )
     assert scored(metrics.reword, example, message=message)[0] == value
-    assert scored(metrics.reword.using(judge(clear=False)), example, message=message)[0] <= 0.25
+    judged = metrics.reword.using(judge(clear=False))
+    assert scored(judged, example.copy(message=""), message=message)[0] <= 0.25
 
 
 def test_questions_for_a_given_answer():
     example = dspy.Example(fact=PASSAGE, answer="Jonas Alder", language="en")
+    example = example.copy(question="Who built the weir at Ebbing?")
     assert scored(metrics.fact, example, question="Who built the weir?")[0] == 1
+    assert scored(metrics.fact, example, question="Whose work is the weir?")[0] == 0.4
+    value, feedback = scored(metrics.fact, example, question="Who sells milk?")
+    assert (value, feedback[:28]) == (0, "It is about something else t")
     assert scored(metrics.fact, example, question="Did Jonas Alder build it?")[0] == 0
 
 
@@ -298,32 +332,34 @@ def test_keyphrases_clues_passages_and_profiles():
     assert scored(metrics.distil, distil, needed=[1], missing="the year")[0] == pytest.approx(5 / 6)
     assert scored(metrics.distil, distil, needed=[1, 2], missing="nothing") == (
         0.5,
-        "Missing is: the year.",
+        "Needed are the passages [1, 2], and missing is: the year.",
     )
-    table = dspy.Example(
-        dimensions="Type: what\n- fact: one\n- list: all\nWho: who\n- expert: knows", count=2
-    )
-    table = table.copy(form="Type: … | Who: …")
+    table = dspy.Example(count=2, profiles="Type: fact | Who: expert\nType: list | Who: novice")
     assert (
         scored(
             metrics.profiles, table, profiles="Type: fact | Who: expert\nType: list | Who: nobody"
         )[0]
-        == 0.5
+        == 2 / 3
     )
 
 
 def test_programs_are_scored_by_another_judge():
-    example = dspy.Example(passage=PASSAGE, topic="Ebbing")
-    asked = {"question": ASKED["question"], "answer": ASKED["answer"], "rejects": []}
+    example = dspy.Example(
+        passage=PASSAGE, topic="Ebbing", gold=[{"question": "How long is the weir?"}]
+    )
+    asked = {**ASKED, "rejects": []}
     assert scored(metrics.program.using(judge()), example, **asked)[0] == pytest.approx(0.95)
     assert scored(metrics.program.using(judge(clear=False, confidence=0)), example, **asked)[0] == 0
     reject = SimpleNamespace(step="judge", question="Who?", reason="not clear")
     refused = {"question": "", "answer": "", "rejects": [reject]}
-    assert scored(metrics.program, example, **refused) == (0.25, "judge refused 'Who?': not clear.")
+    value, feedback = scored(metrics.program, example, **refused)
+    assert value == 0.25
+    assert feedback == "Judge refused 'Who?': not clear. A gold question is: How long is the weir?"
+    assert scored(metrics.program, example.copy(gold=[GOLD.toDict()]), **asked)[0] == 1
 
 
 def test_a_trace_asks_whether_it_may_be_a_demo():
-    assert metrics.ask(ASK, dspy.Prediction(**ASKED), trace=[]) is True
-    assert metrics.ask(ASK, dspy.Prediction(**{**ASKED, "evidence": []}), trace=[]) is False
+    assert metrics.ask(GOLD, dspy.Prediction(**ASKED), trace=[]) is True
+    assert metrics.ask(GOLD, dspy.Prediction(**{**ASKED, "evidence": []}), trace=[]) is False
     with pytest.raises(AttributeError, match="there is no metric 'nosuch'; there are chunk, judge"):
         metrics.nosuch  # noqa: B018

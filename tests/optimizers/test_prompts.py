@@ -5,17 +5,19 @@ script.
 import dspy
 import pytest
 from dspy.lm15 import Request, Response
-from labelled import ASKED, PASSAGE, Judge, chunks, questions, write
+from labelled import ASKED, FACT, Judge, golds, questions, write
 from refusal import refuses
-from scripted import response
+from scripted import response, user_turn
 
 from groundset.optimizers.metrics import METRICS
 from groundset.optimizers.prompts import CompileResult, compile_program, measure, state_of
 from groundset.optimizers.tasks import CompileTask, task
+from groundset.programs.english import Fact
 from groundset.programs.errors import CompileError, ModelError
+from groundset.programs.guided import Guided
 from groundset.programs.onechunk import OneChunk
 from groundset.programs.step import Step, step
-from groundset.run.compiled import read_states
+from groundset.run.compiled import load_compiled, read_states
 
 
 class Writer(Judge):
@@ -47,7 +49,7 @@ def judging(tmp_path_factory) -> CompileTask:
 
 @pytest.fixture(scope="module")
 def asking(tmp_path_factory) -> CompileTask:
-    return task("evolved", [write(tmp_path_factory.mktemp("labels") / "chunks.jsonl", chunks(4))])
+    return task("evolved", [write(tmp_path_factory.mktemp("labels") / "golds.jsonl", golds(4))])
 
 
 def compiled(judging: CompileTask, name: str, engine: Judge, **options) -> CompileResult:
@@ -128,6 +130,32 @@ def test_whole_program(asking, tmp_path):
     states = read_states(tmp_path / "program.json")
     assert len(states["judge"].demos) == 4
     assert states.keys() >= {"ask", "judge", "revise", "compare"}
+
+
+class Guide(Judge):
+    """Names the weir in every second question, and in all of them if it is told or shown how."""
+
+    def complete(self, request: Request) -> Response:
+        self.requests.append(("fact", request))
+        able = "STRICT" in str(request.system) or FACT in str(request.messages[:-1])
+        able = able or len(self.requests) % 4 > 1
+        asked = "Who built the weir?" if able else "Who was it?"
+        return response(asked if "Fact:" in user_turn(request) else "Jonas Alder")
+
+
+@pytest.mark.parametrize("name", ["bootstrap", "mipro", "gepa"])
+def test_program_of_guided_models(name, tmp_path):
+    parts = {"parse": None, "judge": lambda **_: dspy.Prediction(fit=True, probability=0.9)}
+    work = task("guided", [write(tmp_path / "golds.jsonl", golds(4))], parts=parts)
+    work.program.facts = lambda *_: [Fact(FACT, "Jonas Alder", "Who built")]
+    lm = opened(Guide())
+    assert sum(measure(work.program, work.testset, work.metric, lm=lm)) < 4
+    made = compile_program(work.program, work, name, lm=lm, prompt_lm=opened(Writer()), calls=200)
+    assert measure(made.program, work.testset, work.metric, lm=lm) == [1.0] * 4
+    made.program.save(str(tmp_path / "guided.json"))
+    served = Guided(**parts)
+    load_compiled(str(tmp_path / "guided.json"), "any").apply([served])
+    assert state_of(served)["fact"] == state_of(made.program)["fact"]
 
 
 def test_stock_optimizers_without_anything_of_ours(judging, asking, tmp_path):
@@ -217,7 +245,7 @@ def test_tasks(judging, asking, tmp_path, capsys):
     assert len(judging.testset) == 12
     assert [row.good for row in judging.trainset[:4]] == [True, False, True, False]
     assert judging.metric is METRICS["judge"]
-    assert asking.trainset[0].inputs().toDict() == {"passage": PASSAGE, "topic": "Ebbing"}
+    assert asking.trainset[0].inputs().keys() == ["passage", "topic"]
     with refuses(
         "there are no dev and no test rows for judge; add some with --labels", CompileError
     ):

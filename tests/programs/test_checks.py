@@ -145,8 +145,8 @@ def test_a_model_decides_by_its_parts_and_a_head_by_fit():
     parts = {"reason": "who?", "independent": False, "clear": True, "answerable": True}
     assert verdict(dspy.Prediction(**parts, confidence=80)) == (False, 0.5, "not independent: who?")
     kept = {**parts, "independent": True}
-    assert verdict(dspy.Prediction(**kept, confidence=20)) == (True, 0.5, "")
-    assert verdict(dspy.Prediction(**kept, confidence=60), least=0.75) == (
+    assert verdict(dspy.Prediction(**kept, confidence=20), sure=False) == (True, 0.5, "")
+    assert verdict(dspy.Prediction(**kept, confidence=60)) == (
         False,
         0.6,
         "not certain: who?",

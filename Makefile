@@ -15,6 +15,7 @@ MODELS := $(MODEL) all-minilm-l6-v2 en-core-web-sm
 VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
+TOOLS := $(VENV)/.tools
 PIP := $(BIN)/python -m pip --disable-pip-version-check
 DEMO ?= out/demo
 PEERS := $(patsubst tests/peers/requirements/%.txt,.venv-peers/%/.installed,$(wildcard tests/peers/requirements/*.txt))
@@ -25,7 +26,7 @@ PEERS := $(patsubst tests/peers/requirements/%.txt,.venv-peers/%/.installed,$(wi
 help: ## Show this help
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
-install: $(STAMP) ## Make .venv/ with everything in it
+install: $(STAMP) ## Make .venv/ with what running needs
 
 # PyTorch comes first, so that its index serves nothing else.
 $(STAMP): pyproject.toml constraints.txt
@@ -33,6 +34,10 @@ $(STAMP): pyproject.toml constraints.txt
 		{ echo 'groundset needs Python 3.11 or newer: make install PYTHON=python3.11' >&2; exit 1; }
 	$(PYTHON) -m venv $(VENV)
 	$(PIP) install -c constraints.txt $(if $(TORCH_INDEX),--extra-index-url $(TORCH_INDEX)) torch
+	$(PIP) install -c constraints.txt -e .
+	@touch $@
+
+$(TOOLS): $(STAMP)
 	$(PIP) install -c constraints.txt -e '.[dev]'
 	@touch $@
 
@@ -43,7 +48,7 @@ run: install ## Make a small evaluation set of the sample documents, and a repor
 	$(BIN)/groundset push $(DEMO) --repo you/demo --licence apache-2.0 --dry-run $(DEMO)/hub
 	$(BIN)/groundset report $(DEMO)
 
-lint: install ## Check style, types and the layers
+lint: $(TOOLS) ## Add the tools of development to .venv/, and check style, types and the layers
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
 	$(BIN)/mypy
@@ -52,10 +57,10 @@ lint: install ## Check style, types and the layers
 test: lint ## Check everything: lint, and tests with a small real model
 	$(BIN)/pytest -n auto --maxprocesses 4 --dist loadfile --no-loadscope-reorder
 
-test-faults: install ## Kill runs at random moments (KILLS=20), in half an hour
+test-faults: $(TOOLS) ## Kill runs at random moments (KILLS=20), in half an hour
 	$(BIN)/pytest -m fault -s -o faulthandler_timeout=7200 tests
 
-test-peers: install $(PEERS) ## Load exports with the tools that they are for (3 GB in .venv-peers/)
+test-peers: $(TOOLS) $(PEERS) ## Load exports with the tools that they are for (3 GB in .venv-peers/)
 	$(BIN)/pytest -m peer tests/peers
 
 # Every package is named with its version, so nothing else comes along.
@@ -64,5 +69,5 @@ test-peers: install $(PEERS) ## Load exports with the tools that they are for (3
 	$(@D)/bin/python -m pip --disable-pip-version-check install --quiet --no-deps -r $<
 	@touch $@
 
-bench: install ## Measure the fitted heads, the start of a run, and the engines of a corpus
+bench: $(TOOLS) ## Measure the fitted heads, the start of a run, and the engines of a corpus
 	for script in judges start engines; do $(BIN)/python benchmarks/$$script.py || exit 1; done

@@ -121,37 +121,39 @@ def carry_over(options: AlignOptions) -> Run:
     options = _cut_alike(options, run.record.get("configuration") or {})
     used = (run.record.get("models") or {}).get("embedder") or {}
     embedder = embed.open_embedder(options.embedder or used.get("name") or DEFAULT_EMBEDDER)
+    from groundset.run.generate import documents_digest  # with DSPy, which would slow down the help
+
+    cut = options.model_dump(mode="json", include=_CUT) | {"merge": options.merge or 1}
+    identity = {"version": __version__, "documents": documents_digest(options)}
+    identity["embedder"] = f"{embedder.name} {embedder.sha256}"
     with Progress(quiet=options.quiet) as progress:
         progress.phase("Reading documents")
         corpus = read_corpus(
             options, notify=progress.note, embedder=embedder, on_file=progress.advance
         )
         progress.phase("Carrying samples over")
-        samples, lost = _carried(run, corpus)
-        ids = {sample.id for sample in samples}
-        cut = options.model_dump(mode="json", include=_CUT) | {"merge": options.merge or 1}
+        carrying, verdicts = _Carrying(run, corpus), verdicts_of(run.reviews)
+        samples: dict[str, Sample] = {}
+        lost = []
+        for sample in run:
+            carried = carrying.carry(sample)
+            if isinstance(carried, str):
+                step = REFUSED if "refused" in verdicts.get(sample.id, ()) else "align"
+                lost.append(Reject(step=step, reason=carried, question=sample.question))
+            else:
+                samples[sample.id] = carried
         return save_ranked(
             options.out,
             embedder,
             progress,
-            samples=samples,
+            samples=list(samples.values()),
             documents=corpus.documents.values(),
             chunks=corpus.chunks,
             rejects=lost,
             record={"configuration": cut, "source": {"aligned": run.folder.name}},
-            reviews=[review for review in run.reviews if review.sample_id in ids],
-            meta={"identity": _identity(options, embedder) | cut, "asked": len(run)},
+            reviews=[review for review in run.reviews if review.sample_id in samples],
+            meta={"identity": identity | cut, "asked": len(run)},
         )
-
-
-def _identity(options: AlignOptions, embedder: embed.Embedder) -> dict[str, str]:
-    from groundset.run.generate import documents_digest  # with DSPy, which would slow down the help
-
-    return {
-        "version": __version__,
-        "documents": documents_digest(options),
-        "embedder": f"{embedder.name} {embedder.sha256}",
-    }
 
 
 def _cut_alike(options: AlignOptions, configuration: Mapping[str, Any]) -> AlignOptions:
@@ -163,89 +165,35 @@ def _cut_alike(options: AlignOptions, configuration: Mapping[str, Any]) -> Align
     return options.parse(dict(options) | inherited)
 
 
-def _carried(run: Run, corpus: Corpus) -> tuple[list[Sample], list[Reject]]:
-    """Return the samples of a run on the chunks of a corpus, and those that are lost."""
-    carrying = _Carrying(run, corpus)
-    verdicts = verdicts_of(run.reviews)
-    samples: list[Sample] = []
-    lost = []
-    for sample in run:
-        carried = carrying.carry(sample)
-        if isinstance(carried, str):
-            step = REFUSED if "refused" in verdicts.get(sample.id, ()) else "align"
-            lost.append(Reject(step=step, reason=carried, question=sample.question))
-        else:
-            samples.append(carried)
-    return samples, lost
+class _Place(NamedTuple):
+    """Some words in a document; offsets are those of its flat text."""
 
-
-class _Span(NamedTuple):
+    text: "_Text"
     start: int
     end: int
 
-    def overlaps(self, other: "_Span") -> bool:
-        return min(self.end, other.end) > max(self.start, other.start)
-
-
-class _Text:
-    """A document with its chunks; spans are those of ``flat``, its text without markup and with
-    single spaces.
-    """
-
-    def __init__(self, document: Document, chunks: Sequence[Chunk]) -> None:
-        self.document = document
-        self._chunks = chunks
-
-    @cached_property
-    def flat(self) -> str:
-        return _SPACE.sub(" ", blanked(self.document.text)).replace("\0", "")
-
-    @cached_property
-    def spans(self) -> dict[str, _Span]:
-        """Return the span of each chunk by its id."""
-        letters = re.finditer(rf"[^\s\0]|{_SPACE.pattern}", blanked(self.document.text))
-        offsets = array("L", (letter.start() for letter in letters))
-        return {
-            chunk.chunk_id: _Span(
-                bisect_left(offsets, chunk.start), bisect_left(offsets, chunk.end)
-            )
-            for chunk in self._chunks
-        }
-
-    def holding(self, span: _Span) -> list[Chunk]:
-        """Return the chunks that hold at least some of a span."""
-        return [chunk for chunk in self._chunks if self.spans[chunk.chunk_id].overlaps(span)]
-
-    def find(self, words: str, start: int = 0, end: int = sys.maxsize) -> "list[_Place]":
-        """Return the places of some words."""
-        if not words or words not in self.flat:
-            return []
-        inside = rf"(?<!{INSIDE_WORD}){regex.escape(words)}(?!{INSIDE_WORD})"
-        matches = regex.compile(inside).finditer(self.flat, start, end)
-        return [_Place(self, _Span(*match.span())) for match in islice(matches, _MOST_PLACES)]
-
-    def find_similar(self, words: str, start: int = 0, end: int = sys.maxsize) -> "list[_Place]":
-        """Return the places of words with small differences."""
-        return self.find(find_quote(self.flat[start:end], words) or "", start, end)
-
-
-class _Place(NamedTuple):
-    """Some words in a document."""
-
-    text: _Text
-    span: _Span
-
     @property
     def words(self) -> str:
-        return self.text.flat[slice(*self.span)]
+        return self.text.flat[self.start : self.end]
+
+    @property
+    def chunks(self) -> list[Chunk]:
+        """Return the chunks that hold at least some of the words."""
+        places = ((chunk, self.text.places[chunk.chunk_id]) for chunk in self.text.chunks)
+        return [
+            chunk for chunk, place in places if place.start < self.end and place.end > self.start
+        ]
+
+    def holders(self, names: Iterable[str]) -> list[str]:
+        """Return the ids, of some, of chunks that hold at least some of the words."""
+        ids = {chunk.chunk_id for chunk in self.chunks}
+        return [name for name in names if name in ids]
 
     @property
     def around(self) -> str:
         """Return the text around the words, with the headings above it."""
-        start = max(0, self.span.start - _AROUND)
-        around = self.text.flat[start : self.span.end + _AROUND]
-        chunks = self.text.holding(self.span)
-        headings = chunks[0].headings if chunks else ()
+        around = self.text.flat[max(0, self.start - _AROUND) : self.end + _AROUND]
+        headings = [heading for chunk in self.chunks[:1] for heading in chunk.headings]
         return " ".join([*headings, around])
 
     def parts(self, old: Chunk) -> list[list[Chunk]]:
@@ -253,103 +201,154 @@ class _Place(NamedTuple):
         part is in none.
         """
         parts: list[list[Chunk]] = []
-        spans = self.text.spans
-        place = self.span.start
-        while place < self.span.end:
-            place += self.text.flat[place] == " "
-            chunks = self.text.holding(_Span(place, place + 1))
+        start = self.start
+        while start < self.end:
+            start += self.text.flat[start] == " "
+            chunks = self._replace(start=start, end=start + 1).chunks
             if not chunks:
                 return []
-            place = min(self.span.end, max(spans[chunk.chunk_id].end for chunk in chunks))
-            whole = [chunk for chunk in chunks if spans[chunk.chunk_id].end >= place]
+            ends = [self.text.places[chunk.chunk_id].end for chunk in chunks]
+            start = min(self.end, max(ends))
+            whole = [chunk for chunk, end in zip(chunks, ends, strict=True) if end >= start]
             parts.append(sorted(whole, key=lambda chunk: -fuzz.ratio(old.text, chunk.text)))
         return parts
+
+
+class _Text:
+    """A document with its chunks; ``flat`` is its text without markup and with single spaces."""
+
+    def __init__(self, document: Document, chunks: Sequence[Chunk]) -> None:
+        self.document = document
+        self.chunks = chunks
+
+    @cached_property
+    def flat(self) -> str:
+        return _SPACE.sub(" ", blanked(self.document.text)).replace("\0", "")
+
+    @cached_property
+    def places(self) -> dict[str, _Place]:
+        """Return the place of each chunk by its id."""
+        letters = re.finditer(rf"[^\s\0]|{_SPACE.pattern}", blanked(self.document.text))
+        offsets = array("L", (letter.start() for letter in letters))
+        return {
+            chunk.chunk_id: _Place(
+                self, bisect_left(offsets, chunk.start), bisect_left(offsets, chunk.end)
+            )
+            for chunk in self.chunks
+        }
+
+    def find(self, words: str, start: int = 0, end: int = sys.maxsize) -> list[_Place]:
+        """Return the places of some words."""
+        if not words or words not in self.flat:
+            return []
+        inside = rf"(?<!{INSIDE_WORD}){regex.escape(words)}(?!{INSIDE_WORD})"
+        matches = regex.compile(inside).finditer(self.flat, start, end)
+        return [_Place(self, *match.span()) for match in islice(matches, _MOST_PLACES)]
+
+    def find_similar(self, words: str, start: int = 0, end: int = sys.maxsize) -> list[_Place]:
+        """Return the places of words with small differences."""
+        return self.find(find_quote(self.flat[start:end], words) or "", start, end)
+
+
+def _texts(corpus: Corpus) -> dict[str, _Text]:
+    """Return the documents of a corpus by their ids."""
+    chunks: defaultdict[str, list[Chunk]] = defaultdict(list)
+    for chunk in corpus.chunks:
+        chunks[chunk.doc_id].append(chunk)
+    return {name: _Text(document, chunks[name]) for name, document in corpus.documents.items()}
 
 
 class _Carrying:
     """Carries the samples of a run over to a corpus."""
 
     def __init__(self, run: Run, corpus: Corpus) -> None:
-        self._chunks = run.chunks
-        self._old = _texts(run.corpus)
-        self._new = _texts(corpus)
-        self._by_path = {text.document.path: text for text in self._new.values()}
+        self._chunks, self._old = run.chunks, _texts(run.corpus)
+        self._new_chunks = {chunk.chunk_id: chunk for chunk in corpus.chunks}
+        self._by_path = {text.document.path: text for text in _texts(corpus).values()}
 
     def carry(self, sample: Sample) -> Sample | str:
         """Return a sample on the new chunks, or why it is lost."""
         contexts = [chunk.chunk_id for chunk in sample.contexts]
-        alternatives: dict[str, dict[str, Chunk]] = {}
+        others: dict[str, set[str]] = {}  # for each needed old chunk, new ones that say the same
         for group in sample.retrieval_gt or [(name,) for name in contexts]:
-            first = next((name for name in group if name in contexts), group[0])
-            alternatives[first] = self._alternatives(sample, {*group} - {first})
-        groups: dict[frozenset[str], list[Chunk]] = {}
+            needed = next((name for name in group if name in contexts), group[0])
+            others[needed] = self._others(sample, {*group} - {needed})
+        groups: dict[frozenset[str], list[str]] = {}
         statuses, before, now = [], [], []
-        for old, holders in self._evidence(sample, alternatives):
+        for old, holders in self._evidence(sample, list(others)).items():
             chunk = self._chunks[holders[0]]
             new = self._find(sample, old, chunk)
             if isinstance(new, str):
                 return new
             before.append(old.words)
             now.append(new.words)
-            shared = set.intersection(*({*alternatives[name]} for name in holders))
-            for chunks in new.parts(chunk):
-                statuses.append(_status(chunk, chunks[0]))
-                ids = frozenset(part.chunk_id for part in chunks)
-                others = [alternatives[holders[0]][name] for name in sorted(shared - ids)]
-                groups.setdefault(ids, chunks + others)
+            serving = set.intersection(*map(others.__getitem__, holders))
+            for part in new.parts(chunk):
+                statuses.append(_status(chunk, part[0]))
+                ids = [each.chunk_id for each in part]
+                groups.setdefault(frozenset(ids), [*ids, *sorted(serving.difference(ids))])
         # A chunk that serves one group also serves those that hold it and others.
         least = [groups[ids] for ids in groups if not any(other < ids for other in groups)]
         status = max(statuses, key=list(STATUSES).index)
-        if len(least) != len(alternatives):
-            status = "split" if len(least) > len(alternatives) else "merged"
-        return _with_groups(sample, least, status, before, now)
+        if len(least) != len(others):
+            status = "split" if len(least) > len(others) else "merged"
+        metadata = {**sample.metadata, "aligned": status}
+        metadata.pop("evidence_before", None)
+        if now != before:
+            metadata |= {"evidence": now, "evidence_before": before}
+        first = dict.fromkeys(group[0] for group in least)
+        carried = {
+            "contexts": tuple(map(self._new_chunks.__getitem__, first)),
+            "retrieval_gt": tuple(map(tuple, least)) if sample.retrieval_gt else (),
+            "metadata": metadata,
+        }
+        return sample.model_copy(update=carried)
 
-    def _alternatives(self, sample: Sample, names: Iterable[str]) -> dict[str, Chunk]:
+    def _others(self, sample: Sample, names: Iterable[str]) -> set[str]:
         """Return the new chunks that hold, each alone, what old ones say about a question."""
-        alternatives: dict[str, Chunk] = {}
-        for name in names:
-            chunk = self._chunks[name]
+        others: set[str] = set()
+        for chunk in map(self._chunks.__getitem__, names):
             new = self._find(sample, self._statement(sample, chunk), chunk)
             parts = [] if isinstance(new, str) else new.parts(chunk)
             if len(parts) == 1:
-                alternatives |= {part.chunk_id: part for part in parts[0]}
-        return alternatives
+                others |= {each.chunk_id for each in parts[0]}
+        return others
 
-    def _evidence(self, sample: Sample, names: Iterable[str]) -> Iterable[tuple[_Place, list[str]]]:
+    def _evidence(self, sample: Sample, names: list[str]) -> dict[_Place, list[str]]:
         """Return where the evidence of a sample stands, and which chunks hold it; of a chunk
         without any, where it states the answer.
         """
         homes = {name: self._old[self._chunks[name].doc_id] for name in names}
+
         evidence: dict[_Place, list[str]] = {}
         for piece in sample.evidence:
             for place in _places(" ".join(piece.split()), homes):
-                if holders := _holders(place, homes):
+                if holders := place.holders(names):
                     evidence[place] = holders
                     break
         held = {*chain(*evidence.values())}
-        for name in homes:
+        for name in names:
             if name not in held:
                 place = self._statement(sample, self._chunks[name])
-                evidence[place] = _holders(place, homes)
-        return evidence.items()
+                evidence[place] = place.holders(names)
+        return evidence
 
     def _statement(self, sample: Sample, chunk: Chunk) -> _Place:
         """Return where an old chunk states the answer; all of it, if it does nowhere."""
-        text = self._old[chunk.doc_id]
-        span = text.spans[chunk.chunk_id]
-        places = text.find(_stating(sample, chunk), *span)
-        return places[0] if places else _Place(text, span)
+        whole = self._old[chunk.doc_id].places[chunk.chunk_id]
+        return next(iter(whole.text.find(_stating(sample, chunk), whole.start, whole.end)), whole)
 
     def _find(self, sample: Sample, old: _Place, chunk: Chunk) -> _Place | str:
         """Return where evidence of an old chunk stands now, or why nowhere."""
         mate = self._by_path.get(old.text.document.path)
+        mates = [mate] if mate else []
         reason = "its evidence is gone"
-        for texts in ([mate] if mate else [], self._new.values()):
+        for texts in (mates, self._by_path.values()):
             for place in self._same_words(sample, old, texts):
                 if place.parts(chunk):
                     return place
                 reason = "its evidence is in no chunk: too short, or a copy"
-        for place in mate.find_similar(old.words)[:1] if mate else ():
+        for place in [place for text in mates for place in text.find_similar(old.words)[:1]]:
             if place.parts(chunk) and _still_answers(sample, old.words, place.words):
                 return place
             reason = f"its evidence has changed: {place.words}"
@@ -359,19 +358,17 @@ class _Carrying:
         """Return the places of the same words, those in the most similar context first."""
         content = LANGUAGES[sample.language].content_words
         named = {*content(sample.question)} & {*content(old.around)}
-        mate = self._by_path.get(old.text.document.path)
-        ranked = []
+        ratios: dict[_Place, float] = {}
         for text in texts:
             places = text.find(old.words)
-            is_known = text is mate and len(places) >= len(old.text.find(old.words))
+            is_mate = text.document.path == old.text.document.path
+            is_known = is_mate and len(places) >= len(old.text.find(old.words))
             for place in places:
                 ratio = fuzz.ratio(old.around, place.around)
                 is_telling = ratio >= _MIN_RATIO or len(old.words) >= TELLING
                 if is_telling and (is_known or named <= {*content(place.around)}):
-                    distance = abs(place.span.start - old.span.start)
-                    ranked.append((-ratio, distance, place))
-        ranked.sort(key=lambda row: row[:2])
-        return [place for *_, place in ranked]
+                    ratios[place] = ratio
+        return sorted(ratios, key=lambda place: (-ratios[place], abs(place.start - old.start)))
 
 
 def _places(words: str, homes: Mapping[str, _Text]) -> Iterator[_Place]:
@@ -379,41 +376,8 @@ def _places(words: str, homes: Mapping[str, _Text]) -> Iterator[_Place]:
     for text in homes.values():
         yield from text.find(words)
     for name, text in homes.items():
-        yield from text.find_similar(words, *text.spans[name])
-
-
-def _holders(place: _Place, homes: Mapping[str, _Text]) -> list[str]:
-    """Return which of some chunks, given with their documents, hold some of a place."""
-    return [
-        name
-        for name, text in homes.items()
-        if text is place.text and text.spans[name].overlaps(place.span)
-    ]
-
-
-def _with_groups(
-    sample: Sample, groups: Sequence[list[Chunk]], status: str, before: list[str], now: list[str]
-) -> Sample:
-    """Return a sample with new ground truth, and with its evidence, if that has changed."""
-    metadata = {name: fact for name, fact in sample.metadata.items() if name != "evidence_before"}
-    if now != before:
-        metadata |= {"evidence": now, "evidence_before": before}
-    ids = tuple(tuple(chunk.chunk_id for chunk in group) for group in groups)
-    contexts = {group[0].chunk_id: group[0] for group in groups}
-    return sample.model_copy(
-        update={
-            "contexts": tuple(contexts.values()),
-            "retrieval_gt": ids if sample.retrieval_gt else (),
-            "metadata": {**metadata, "aligned": status},
-        }
-    )
-
-
-def _texts(corpus: Corpus) -> dict[str, _Text]:
-    chunks: defaultdict[str, list[Chunk]] = defaultdict(list)
-    for chunk in corpus.chunks:
-        chunks[chunk.doc_id].append(chunk)
-    return {name: _Text(document, chunks[name]) for name, document in corpus.documents.items()}
+        home = text.places[name]
+        yield from text.find_similar(words, home.start, home.end)
 
 
 def _status(old: Chunk, new: Chunk) -> str:

@@ -10,11 +10,11 @@ import hashlib
 import io
 import json
 import math
-import random
 import re
+import shutil
 import time
 import warnings
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import nullcontext, redirect_stderr
 from dataclasses import asdict, dataclass
 from importlib.util import find_spec
@@ -24,18 +24,27 @@ from typing import Any, NamedTuple
 import dspy
 import numpy as np
 import torch
-from transformers import AutoModelForCausalLM, AutoTokenizer, GgufConfig
+from transformers import (
+    AutoModelForCausalLM,
+    AutoTokenizer,
+    DataCollatorForSeq2Seq,
+    GgufConfig,
+    PrinterCallback,
+    Trainer,
+    TrainerCallback,
+    TrainingArguments,
+    set_seed,
+)
 
 from groundset.programs.adapter import PLAIN_TEXT
 from groundset.programs.errors import CompileError, InputError
 from groundset.programs.guided import Sound
 
 _PADDED = 32  # tokens; with arbitrary lengths memory kept growing
-# Padded tokens in one pass. In main memory, 2048 take 16 GB with a 1.5B model and 3072 took 24.
-_AT_ONCE = {"cpu": 2048, "cuda": 16_384}
-_CHECKPOINT, _CHECKPOINT_SECONDS = "checkpoint.pt", 180
+# Rows in one pass. In main memory, 2048 tokens take 16 GB with a 1.5B model and 3072 took 24.
+_AT_ONCE = {"cpu": 1, "cuda": 8}
 _WARM_UP = 0.05  # of the steps
-_CLIP = 1.0  # largest norm of a gradient
+_UNASKED = -100  # the label of a token that is no target
 _NAMES = {
     **{f"self_attn.{name}_proj": f"attn_{name}" for name in "qkv"},
     "self_attn.o_proj": "attn_output",
@@ -99,7 +108,7 @@ def finetune(
     train: Sequence[Turn],
     # Held-out rows, each as it is served now and as the trained model sees it.
     measured: Sequence[tuple[Turn, Turn]],
-    folder: Path,  # for the checkpoint and ``adapter.gguf``
+    folder: Path,  # for checkpoints and ``adapter.gguf``
     options: Training,
     # Gets step, steps and loss in nats per token.
     progress: Callable[[int, int, float], object] = lambda *_: None,
@@ -107,159 +116,148 @@ def finetune(
     """Train an adapter for a base model, and measure it by the geometric mean of the completions'
     token probabilities.
 
-    Ctrl-C saves a checkpoint in ``folder``; the same call continues from it.
+    Every step is saved in ``folder``; after Ctrl-C the same call continues from there.
 
     Raises:
         InputError: the extra ``finetune`` is missing, or a layer of the model has no name in GGUF.
     """
-    if any(find_spec(name) is None for name in ("peft", "gguf")):
+    if any(find_spec(name) is None for name in ("accelerate", "peft", "gguf")):
         raise InputError(
             '--optimizer finetune needs more packages; run `pip install "groundset[finetune]"`'
         )
-    trainer = _Trainer(weights, options)
+    trainer = _Adapting(weights, options, _checkpoints(weights, train, folder, options))
     before = trainer.likelihoods([turn for turn, _ in measured], finetuned=False)
-    trainer.train(train, folder, progress)
+    losses, seconds = trainer.learn(train, progress)
     file = folder / "adapter.gguf"
     _write_adapter(trainer.model, trainer.architecture, file, weights.stem)
     after = trainer.likelihoods([turn for _, turn in measured], finetuned=True)
-    return Trained(file, before, after, trainer.losses, trainer.seconds)
+    return Trained(file, before, after, losses, seconds)
 
 
-class _Row(NamedTuple):
-    tokens: list[int]
-    target: int  # index of the first token of the completion
+def _checkpoints(weights: Path, turns: Sequence[Turn], folder: Path, options: Training) -> Path:
+    """Return the folder for the checkpoints of a training; those of any other are removed."""
+    with weights.open("rb") as stream:
+        asked = hashlib.file_digest(stream, "sha256")
+    asked.update(json.dumps([asdict(options), turns]).encode())
+    wanted = folder / "checkpoints" / asked.hexdigest()
+    wanted.mkdir(parents=True, exist_ok=True)
+    for other in wanted.parent.iterdir():
+        if other != wanted:
+            shutil.rmtree(other)
+    return wanted
 
-    @property
-    def padded(self) -> int:
-        return math.ceil(len(self.tokens) / _PADDED) * _PADDED
 
+class _Adapting(Trainer):
+    """Trains the adapter of a model that is dequantised to bfloat16; the output layer is computed
+    for the tokens of the completions only.
+    """
 
-class _Trainer:
-    """A torch model with a trainable adapter, dequantised to bfloat16."""
-
-    def __init__(self, weights: Path, options: Training) -> None:
+    def __init__(self, weights: Path, options: Training, checkpoints: Path) -> None:
         from gguf import GGUFReader
 
-        self._options, self._weights = options, weights
         self.architecture = str(GGUFReader(weights).fields["general.architecture"].contents())
-        torch.manual_seed(options.seed)
+        set_seed(options.seed)  # of the initial weights
         self._tokenizer, model = _load(weights, options)
-        self._device = "cuda" if torch.cuda.is_available() else "cpu"
-        self.model = model.to(self._device)
-        self._learning = [weight for weight in self.model.parameters() if weight.requires_grad]
-        for weight in self._learning:
-            weight.data = weight.data.float()
-        self.losses: list[float] = []
-        self.seconds = 0.0
-
-    def train(
-        self, turns: Sequence[Turn], folder: Path, progress: Callable[[int, int, float], object]
-    ) -> None:
-        """Train on turns; the output layer is computed for the tokens of the completions only."""
-        options, rows = self._options, [self._row(turn) for turn in turns]
-        plan = [
-            batch for epoch in range(options.epochs) for batch in _batches(rows, options, epoch)
-        ]
-        optimizer = torch.optim.AdamW(self._learning, lr=options.rate, weight_decay=0.0)
-        with self._weights.open("rb") as stream:
-            weights = hashlib.file_digest(stream, "sha256").hexdigest()
-        wanted = hashlib.sha256(
-            json.dumps([[list(turn.messages), turn.completion] for turn in turns]).encode()
+        has_gpu = torch.cuda.is_available()
+        at_once = min(options.batch, _AT_ONCE["cuda" if has_gpu else "cpu"])
+        arguments = TrainingArguments(
+            output_dir=str(checkpoints),
+            num_train_epochs=options.epochs,
+            learning_rate=options.rate,
+            lr_scheduler_type="cosine",
+            warmup_steps=_WARM_UP,
+            per_device_train_batch_size=at_once,
+            gradient_accumulation_steps=options.batch // at_once,
+            train_sampling_strategy="group_by_length",
+            logging_steps=1,
+            logging_nan_inf_filter=False,
+            save_steps=1,
+            save_total_limit=1,
+            seed=options.seed,
+            use_cpu=not has_gpu,
+            remove_unused_columns=False,
+            report_to="none",
+            disable_tqdm=True,
         )
-        asked = json.dumps([asdict(options), wanted.hexdigest(), weights], sort_keys=True)
-        folder.mkdir(parents=True, exist_ok=True)
-        self._resume(folder / _CHECKPOINT, asked, optimizer)
-        spent, start = self.seconds, time.monotonic()
-        saved = start
-        self.model.train()
-        try:
-            for step, batch in enumerate(plan[len(self.losses) :], len(self.losses) + 1):
-                for group in optimizer.param_groups:
-                    group["lr"] = options.rate * _rate_factor(step, len(plan))
-                if not math.isfinite(loss := self._backward([rows[number] for number in batch])):
-                    raise CompileError(
-                        f"the loss is no number at step {step}; the training was given up"
-                    )
-                torch.nn.utils.clip_grad_norm_(self._learning, _CLIP)
-                optimizer.step()
-                optimizer.zero_grad()
-                self.losses.append(loss)
-                self.seconds = spent + time.monotonic() - start
-                progress(step, len(plan), loss)
-                if time.monotonic() - saved > _CHECKPOINT_SECONDS or step == len(plan):
-                    self._save(folder / _CHECKPOINT, asked, optimizer)
-                    saved = time.monotonic()
-        except KeyboardInterrupt:
-            self._save(folder / _CHECKPOINT, asked, optimizer)
-            raise
+        super().__init__(
+            model, arguments, DataCollatorForSeq2Seq(self._tokenizer, pad_to_multiple_of=_PADDED)
+        )
+        self.remove_callback(PrinterCallback)
+
+    def learn(
+        self, turns: Sequence[Turn], progress: Callable[[int, int, float], object]
+    ) -> tuple[list[float], float]:
+        """Train on turns, from the last step that was saved whole; return the loss of each step,
+        and the seconds of all.
+        """
+        self.train_dataset = [self._row(turn) for turn in turns]
+        self.add_callback(_Steps(progress))
+        states = Path(self.args.output_dir).glob("checkpoint-*/trainer_state.json")
+        last = max(states, key=lambda state: state.stat().st_mtime_ns, default=None)
+        self.train(resume_from_checkpoint=last and str(last.parent))
+        steps = [entry for entry in self.state.log_history if "loss" in entry]
+        return [step["loss"] for step in steps], sum(step["seconds"] for step in steps)
 
     def likelihoods(self, turns: Sequence[Turn], *, finetuned: bool) -> list[float]:
         """Return the geometric mean of the token probabilities of each completion, with or without
         the adapter.
         """
         self.model.eval()
+        likelihoods = []
         with torch.no_grad(), nullcontext() if finetuned else self.model.disable_adapter():
-            return [math.exp(-self._loss([self._row(turn)]).item()) for turn in turns]
+            for turn in turns:
+                row = self.data_collator([self._row(turn)]).to(self.args.device)
+                likelihoods.append(math.exp(-self._losses(row).mean().item()))
+        return likelihoods
 
-    def _backward(self, rows: Sequence[_Row]) -> float:
-        """Accumulate the gradient of the loss per token of completions, a few rows at a time."""
-        tokens = [len(row.tokens) - row.target for row in rows]
-        total = 0.0
-        for part in _parts(rows, _AT_ONCE[self._device]):
-            loss = self._loss([rows[number] for number in part]) * (
-                sum(tokens[number] for number in part) / sum(tokens)
-            )
-            loss.backward()
-            total += loss.item()
-        return total
+    def compute_loss(
+        self,
+        model: Any,  # noqa: ARG002 - the one that is trained
+        inputs: Any,
+        return_outputs: bool = False,  # noqa: ARG002 - there are none
+        num_items_in_batch: Any = None,
+    ) -> Any:
+        """Return the part of some rows in the loss per token of a step."""
+        return self._losses(inputs).sum() / num_items_in_batch
 
-    def _row(self, turn: Turn) -> _Row:
+    def _row(self, turn: Turn) -> dict[str, list[int]]:
         chat = self._tokenizer.apply_chat_template(
             list(turn.messages), tokenize=False, add_generation_prompt=True
         )
         prompt = self._tokenizer(chat, add_special_tokens=False)["input_ids"]
         completion = self._tokenizer(turn.completion, add_special_tokens=False)["input_ids"]
-        return _Row([*prompt, *completion, self._tokenizer.eos_token_id], len(prompt))
+        wanted = [*completion, self._tokenizer.eos_token_id]
+        return {"input_ids": prompt + wanted, "labels": [_UNASKED] * len(prompt) + wanted}
 
-    def _loss(self, rows: Sequence[_Row]) -> Any:
-        tokens = torch.zeros(
-            (len(rows), max(row.padded for row in rows)), dtype=torch.long, device=self._device
-        )
-        mask, targets = torch.zeros_like(tokens), torch.zeros_like(tokens, dtype=torch.bool)
-        for number, row in enumerate(rows):
-            tokens[number, : len(row.tokens)] = torch.tensor(row.tokens, device=self._device)
-            mask[number, : len(row.tokens)] = 1
-            targets[number, row.target : len(row.tokens)] = True
-        base = self.model.get_base_model()
-        with torch.autocast(self._device, dtype=torch.bfloat16):
-            hidden = base.model(input_ids=tokens, attention_mask=mask).last_hidden_state
-            logits = base.lm_head(hidden[:, :-1][targets[:, 1:]])
-        return torch.nn.functional.cross_entropy(logits.float(), tokens[:, 1:][targets[:, 1:]])
+    def _losses(self, rows: Any) -> Any:
+        """Return the loss of each token of the completions."""
+        base, labels = self.model.get_base_model(), rows["labels"][:, 1:]
+        asked = labels != _UNASKED
+        with torch.autocast(self.args.device.type, dtype=torch.bfloat16):
+            hidden = base.model(
+                input_ids=rows["input_ids"], attention_mask=rows["attention_mask"]
+            ).last_hidden_state
+            logits = base.lm_head(hidden[:, :-1][asked])
+        return torch.nn.functional.cross_entropy(logits.float(), labels[asked], reduction="none")
 
-    def _save(self, file: Path, asked: str, optimizer: Any) -> None:
-        state = {
-            "asked": asked,
-            "learned": self._learning,
-            "optimizer": optimizer.state_dict(),
-            "losses": self.losses,
-            "seconds": self.seconds,
-        }
-        partial = file.with_suffix(".part")
-        torch.save(state, partial)
-        partial.replace(file)
 
-    def _resume(self, file: Path, asked: str, optimizer: Any) -> None:
-        """Load the checkpoint of the same training, if there is one."""
-        if not file.exists():
-            return
-        state = torch.load(file, weights_only=True, map_location=self._device)
-        if state["asked"] != asked:
-            return
-        with torch.no_grad():
-            for weight, saved in zip(self._learning, state["learned"], strict=True):
-                weight.copy_(saved)
-        optimizer.load_state_dict(state["optimizer"])
-        self.losses, self.seconds = state["losses"], state["seconds"]
+class _Steps(TrainerCallback):
+    """Tells of each step when it is saved, and keeps how long it took."""
+
+    def __init__(self, progress: Callable[[int, int, float], object]) -> None:
+        self._progress, self._since = progress, time.monotonic()
+
+    def on_log(self, _args: Any, state: Any, *_: Any, **__: Any) -> None:
+        step, before = state.log_history[-1], self._since
+        self._since = time.monotonic()
+        step["seconds"] = self._since - before
+        if not math.isfinite(step.get("loss", 0)):
+            raise CompileError(
+                f"the loss is no number at step {state.global_step}; the training was given up"
+            )
+
+    def on_save(self, _args: Any, state: Any, *_: Any, **__: Any) -> None:
+        self._progress(state.global_step, state.max_steps, state.log_history[-1]["loss"])
 
 
 def _load(weights: Path, options: Training) -> tuple[Any, Any]:
@@ -281,6 +279,7 @@ def _load(weights: Path, options: Training) -> tuple[Any, Any]:
         base = AutoModelForCausalLM.from_pretrained(
             **source, **plain, dtype=torch.bfloat16, quantization_config=GgufConfig(dequantize=True)
         )
+        base.name_or_path = ""  # else PEFT asks the Hub for it whenever weights are saved
         modules, layers = [name.partition(".")[2] for name in _NAMES], base.config.num_hidden_layers
         trained = list(range(layers - round(layers * options.layers), layers))
         config = LoraConfig(
@@ -327,37 +326,3 @@ def _converted(name: str, factor: Any, architecture: str, config: Any) -> tuple[
             factor.reshape(heads, 2, rows // heads // 2, rank).swapaxes(1, 2).reshape(rows, rank)
         )
     return f"blk.{match[1]}.{module}.weight.lora_{match[3].lower()}", factor
-
-
-def _rate_factor(step: int, steps: int) -> float:
-    """Return the learning rate at a step as a share of the highest one."""
-    warm = max(1, round(steps * _WARM_UP))
-    return (
-        step / warm
-        if step <= warm
-        else 0.5 * (1 + math.cos(math.pi * (step - warm) / max(1, steps - warm + 1)))
-    )
-
-
-def _parts(rows: Sequence[_Row], at_once: int) -> Iterator[list[int]]:
-    """Yield the indices of rows that are processed together: at most ``at_once`` padded tokens."""
-    part: list[int] = []
-    for number in sorted(range(len(rows)), key=lambda number: rows[number].padded):
-        if part and (len(part) + 1) * rows[number].padded > at_once:
-            yield part
-            part = []
-        part.append(number)
-    yield part
-
-
-def _batches(rows: Sequence[_Row], options: Training, epoch: int) -> list[list[int]]:
-    """Return the row indices of each batch, of similar lengths each, in random order."""
-    chance = random.Random(f"{options.seed}/{epoch}")
-    order = list(range(len(rows)))
-    chance.shuffle(order)
-    order.sort(key=lambda number: rows[number].padded)
-    batches = [
-        order[start : start + options.batch] for start in range(0, len(order), options.batch)
-    ]
-    chance.shuffle(batches)
-    return batches

@@ -27,7 +27,6 @@ if TYPE_CHECKING:
 
 _LIBRARIES = (
     "dspy",
-    "faiss-cpu",
     "numpy",
     "pydantic",
     "sentence-transformers",

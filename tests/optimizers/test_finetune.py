@@ -77,11 +77,3 @@ def test_an_interrupted_training_goes_on_and_llama_cpp_takes_its_weights(
             assert answer(**asked).answer.startswith("oh so")
     finally:
         model.close()
-
-
-def test_rates_and_parts():
-    rates = [module._rate_factor(number, 40) for number in range(1, 41)]
-    assert max(rates) == rates[1] == 1
-    assert rates[-1] < 0.01
-    sizes = [module._Row([0] * length, 1) for length in (30, 31, 900, 1000, 33)]
-    assert list(module._parts(sizes, module._AT_ONCE["cpu"])) == [[0, 1, 4], [2, 3]]

@@ -173,6 +173,9 @@ class Report:
                 f"{ran} ran, {got['compared']:.0f} of them on all dev rows; {got['calls']:.0f}"
                 " calls"
             )
+            before = self.candidates[0].state
+            changed = [name for name, new in state_of(self.program).items() if new != before[name]]
+            lines += [f"changed: {', '.join(changed) or 'nothing'}"] if len(before) > 1 else []
         if self.ending != "complete":
             why = "--budget-calls is used up" if self.ending == "budget" else "interrupted"
             lines.append(f"{why}: this is the best candidate so far")

@@ -20,7 +20,7 @@ from dspy.utils.callback import BaseCallback
 from dspy.utils.exceptions import AdapterParseError, LMInvalidRequestError
 
 from groundset.optimizers.tasks import CompileTask
-from groundset.programs.adapter import PLAIN_TEXT
+from groundset.programs.adapter import PLAIN_TEXT, with_outputs
 from groundset.programs.errors import CompileError, GroundsetError
 
 # of a predictor, at most; more do not fit into the context of small models, or slow them down
@@ -265,18 +265,16 @@ def measure(
 def state_of(program: dspy.Module) -> State:
     """Return what optimizers change: the instructions and the demos of each predictor by name.
 
-    Demos are cut to the fields of their step. Those that lack all outputs are left out: some
-    optimizers give every predictor the rows of the whole program.
+    Demos are cut to the fields of their step; those that lack all outputs are left out.
     """
     state: State = {}
     for name, predictor in program.named_predictors():
-        fields, outputs = predictor.signature.fields, predictor.signature.output_fields
+        signature = predictor.signature
         demos = [
-            {key: value for key, value in dict(demo).items() if key in fields}
-            for demo in predictor.demos
+            {key: value for key, value in dict(demo).items() if key in signature.fields}
+            for demo in with_outputs(signature, predictor.demos)
         ]
-        kept = [demo for demo in demos if any(output in demo for output in outputs)]
-        state[name] = {"instructions": str(predictor.signature.instructions), "demos": kept}
+        state[name] = {"instructions": str(signature.instructions), "demos": demos}
     return state
 
 

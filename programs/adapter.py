@@ -64,7 +64,7 @@ _REQUEST_KEYS = frozenset(
 _MAX_TOKENS = 256
 
 
-class PlainTextAdapter(dspy.Adapter):
+class PlainTextAdapter(dspy.ChatAdapter):
     """Render a signature as a short system text, few-shot turns and one completion of labelled
     lines.
 
@@ -75,18 +75,25 @@ class PlainTextAdapter(dspy.Adapter):
     ``AdapterParseError``. The LM option ``adapter`` names trained weights of the embedded engine;
     with ``logprobs`` beside it, ``shares`` is how likely each output that is yes or no is yes, and
     ``probability`` how likely all are.
+
+    It is a ``ChatAdapter`` to DSPy, so that ``BootstrapFinetune(adapter=…)`` writes its chats.
     """
+
+    def __init__(self) -> None:
+        """Build the adapter, which never asks again in JSON."""
+        super().__init__(use_json_adapter_fallback=False)
 
     def format(
         self, signature: type[Signature], demos: list[dict[str, Any]], inputs: dict[str, Any]
     ) -> list[dict[str, Any]]:
-        """Return the chat: system text, a user and an assistant turn for each demo, and the user's
-        turn.
+        """Return the chat: system text, a user and an assistant turn for each demo that has an
+        output, and the user's turn.
         """
         messages = [{"role": "system", "content": self._system(signature)}]
-        for demo in demos:
+        for demo in with_outputs(signature, demos):
             messages.append({"role": "user", "content": self._inputs(signature, demo)})
-            messages.append({"role": "assistant", "content": self._outputs(signature, demo)})
+            shown = self.format_assistant_message_content(signature, demo)
+            messages.append({"role": "assistant", "content": shown})
         messages.append({"role": "user", "content": self._inputs(signature, inputs) or "-"})
         return messages
 
@@ -205,12 +212,17 @@ class PlainTextAdapter(dspy.Adapter):
                 lines.append(f"{_label(name)}:{'' if text.startswith(chr(10)) else ' '}{text}")
         return "\n".join(lines)
 
-    def _outputs(self, signature: type[Signature], values: Mapping[str, Any]) -> str:
-        """Return the outputs of a demo as a completion."""
-        names = [name for name in signature.output_fields if name in values]
+    def format_assistant_message_content(
+        self,
+        signature: type[Signature],
+        outputs: Mapping[str, Any],
+        missing_field_message: str | None = None,  # noqa: ARG002 - DSPy's name
+    ) -> str:
+        """Return the outputs of a demo as a completion; those that are missing have no line."""
+        names = [name for name in signature.output_fields if name in outputs]
         if len(signature.output_fields) == 1:
-            return _shown(values[names[0]]) if names else ""
-        return "\n".join(f"{_label(name)}: {_shown(values[name])}" for name in names)
+            return _shown(outputs[names[0]]) if names else ""
+        return "\n".join(f"{_label(name)}: {_shown(outputs[name])}" for name in names)
 
     def _records(self, record: type[BaseModel], text: str) -> list[BaseModel]:
         """Return the records in a completion; a repeated label starts the next one."""
@@ -251,6 +263,14 @@ class PlainTextAdapter(dspy.Adapter):
 
 
 PLAIN_TEXT = PlainTextAdapter()
+
+
+def with_outputs(signature: type[Signature], demos: Iterable[Any]) -> list[Any]:
+    """Return the demos that show an output of their step.
+
+    Some optimizers give every predictor the rows of the whole program, which show none.
+    """
+    return [demo for demo in demos if any(name in demo for name in signature.output_fields)]
 
 
 def share_of_yes(response: Response, label: str = "") -> float:

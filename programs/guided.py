@@ -22,7 +22,7 @@ from groundset.programs.features import answers_agree, asks_for_other_part
 from groundset.programs.forms import SIMPLE
 from groundset.programs.languages import ENGLISH, language_of
 from groundset.programs.outcome import RefusedError, call, outcome, verdict
-from groundset.programs.step import STEPS, Step, step
+from groundset.programs.step import STEPS, Program, Step, step
 from groundset.programs.text import has_words, plain, tokens
 from groundset.programs.types import Reject
 
@@ -98,7 +98,7 @@ class _Candidate(NamedTuple):
     probability: float
 
 
-class Guided(dspy.Module):
+class Guided(Program):
     """Ask about the easy facts of a passage, the most promising first, until a question passes
     every check.
     """

@@ -33,6 +33,7 @@ from groundset.programs.features import (
     shape,
 )
 from groundset.programs.languages import LANGUAGES, language_of
+from groundset.programs.step import Program
 from groundset.programs.text import truncate
 from groundset.programs.types import check_numbers
 from groundset.programs.untrusted import first_fault, small_text
@@ -259,7 +260,7 @@ def load_heads(file: Path) -> StepHeads:
         ) from error
 
 
-class HeadJudge(dspy.Module):
+class HeadJudge(Program):
     """Judges with fitted heads; called with the inputs of the step as keywords, others are ignored.
 
     The prediction has the outputs of the step: for each head yes or no, ``reason`` and

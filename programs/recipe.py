@@ -25,7 +25,7 @@ from groundset.programs.outcome import (
     holds,
     verdict,
 )
-from groundset.programs.step import step
+from groundset.programs.step import Program, step
 from groundset.programs.text import one_line
 from groundset.programs.types import Hit
 from groundset.programs.users import Users
@@ -83,7 +83,7 @@ class Draft(NamedTuple):
     seed: str = ""  # the question before it was put so
 
 
-class Recipe(dspy.Module):
+class Recipe(Program):
     """The base of the recipes: a judge that reads and answers, a comparison of answers, a reviser,
     a panel.
 

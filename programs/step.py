@@ -4,9 +4,12 @@ import re
 from collections.abc import Mapping
 from functools import cache, partial
 from pathlib import Path
+from types import MethodType
 from typing import Any, NamedTuple
 
 import dspy
+from dspy.clients.base_lm import LM_CLASS_STATE_KEY
+from dspy.streaming.messages import StreamResponse, sync_send_to_stream
 
 from groundset.programs.adapter import PLAIN_TEXT
 from groundset.programs.errors import StateError
@@ -71,10 +74,25 @@ STEPS: Mapping[str, StepSpec] = {
 }
 
 
+# What DSPy saves of a model that `groundset.lm` opened; see :mod:`groundset.models.open`.
+_DSPY_LM = "dspy.clients.lm.LM"
+_OUR_ENGINES = [f"groundset.models.open:{name}" for name in ("NamedEngine", "AsyncEngine")]
+
+
+class Program(dspy.Module):
+    """A module that can also be awaited: its ``forward`` then runs in a thread."""
+
+    async def aforward(self, **inputs: Any) -> dspy.Prediction:
+        """Return what ``forward`` does, without blocking the loop."""
+        forward = MethodType(type(self).forward, self)  # DSPy warns who takes it from the instance
+        return await dspy.asyncify(forward)(**inputs)
+
+
 class Step(dspy.Predict):
     """A predictor of one step, which is always rendered by the plain-text adapter.
 
-    Its state holds the options of its calls, too, so that what is saved is what is served.
+    Its state holds the options of its calls, too, so that what is saved is what is served. A
+    listener of ``dspy.streamify`` gets each output in one piece, when the step has ended.
     """
 
     def __init__(self, name: str, signature: type[dspy.Signature], **limits: Any) -> None:
@@ -85,12 +103,32 @@ class Step(dspy.Predict):
     def forward(self, **inputs: Any) -> dspy.Prediction:
         """Call the model with the inputs of the signature."""
         with dspy.context(adapter=PLAIN_TEXT):
-            return super().forward(**self._sampled(inputs))
+            made = super().forward(**self._sampled(inputs))
+        for output in self._streamed(made):
+            sync_send_to_stream(dspy.settings.send_stream, output)
+        return made
 
     async def aforward(self, **inputs: Any) -> dspy.Prediction:
         """Call the model asynchronously."""
         with dspy.context(adapter=PLAIN_TEXT):
-            return await super().aforward(**self._sampled(inputs))
+            made = await super().aforward(**self._sampled(inputs))
+        for output in self._streamed(made):
+            await dspy.settings.send_stream.send(output)
+        return made
+
+    def _streamed(self, made: dspy.Prediction) -> list[StreamResponse]:
+        """Return the outputs that somebody listens to: DSPy's listeners read its own adapters
+        only.
+        """
+        heard = [
+            (listener.predict_name, listener.signature_field_name)
+            for listener in dspy.settings.stream_listeners or ()
+            if listener.predict is self
+        ]
+        return [
+            StreamResponse(name, field, str(made[field]), is_last_chunk=True)
+            for name, field in heard
+        ]
 
     def _sampled(self, inputs: dict[str, Any]) -> dict[str, Any]:
         """Let the temperature of the model count, which DSPy raises to draw several samples, where
@@ -106,6 +144,21 @@ class Step(dspy.Predict):
     def dump_state(self, json_mode: bool = True) -> dict[str, Any]:
         """Return DSPy's state of the predictor with the options of its calls."""
         return {**super().dump_state(json_mode=json_mode), "config": dict(self.config)}
+
+    def load_state(
+        self, state: dict[str, Any], *, allow_unsafe_lm_state: bool = False
+    ) -> "dspy.Predict":
+        """Load DSPy's state of the predictor; a model that `groundset.lm` opened is opened again
+        by its name when it is asked.
+        """
+        lm = state["lm"] or {}
+        records = [lm.get(name) for name in ("engine", "async_engine")]
+        engines = [record.get("class") for record in records if isinstance(record, dict)]
+        is_ours = lm.get(LM_CLASS_STATE_KEY) == _DSPY_LM and engines == _OUR_ENGINES
+        super().load_state(state, allow_unsafe_lm_state=allow_unsafe_lm_state or is_ours)
+        if is_ours:
+            self.lm.callbacks = list(self.lm.engine.callbacks)
+        return self
 
 
 def step(name: str, **limits: Any) -> Step:

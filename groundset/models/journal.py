@@ -5,7 +5,6 @@ A call that is asked for twice at the same time is made once. What DSPy asks for
 with a rollout id or as one of several candidates, is another call.
 """
 
-import asyncio
 import dataclasses
 import hashlib
 import json
@@ -57,11 +56,7 @@ class FailingModelError(ModelError, LMError):
 
 
 class Engine:
-    """The engine of a ``dspy.LM``: answers come from the journal, or else from the model.
-
-    DSPy saves a program with the specification of its model only. What is loaded again answers
-    nothing until it is opened, so that a file can neither download weights nor send texts anywhere.
-    """
+    """The engine of a ``dspy.LM``: answers come from the journal, or else from the model."""
 
     def __init__(
         self,
@@ -98,7 +93,7 @@ class Engine:
             FailingModelError: several requests in a row failed.
         """
         if self._model is None:
-            raise ModelError(
+            raise FailingModelError(
                 f"the model {self._spec} of a saved program is not open; open it and set it: "
                 f"program.set_lm(groundset.lm({self._spec!r}))"
             )
@@ -176,32 +171,9 @@ class Engine:
         """Return what DSPy saves: the specification, without keys."""
         return {"spec": self._spec}
 
-    @classmethod
-    def load_state(cls, state: Mapping[str, Any]) -> Self:
-        """Return an engine that is not open; see the class."""
-        return cls(str(state["spec"]), None)
-
     def __deepcopy__(self, memo: dict[int, Any]) -> Self:
         """Return the engine itself: copies of a program share the model."""
         return self
-
-
-class AsyncEngine:
-    """The asynchronous side of an engine; each call runs in a thread."""
-
-    def __init__(self, engine: Engine) -> None:
-        """Wrap an engine, which the caller closes."""
-        self._engine = engine
-        self.dump_state = engine.dump_state
-
-    async def complete(self, request: lm15.Request) -> lm15.Response:
-        """Answer one request."""
-        return await asyncio.to_thread(self._engine.complete, request)
-
-    @classmethod
-    def load_state(cls, state: Mapping[str, Any]) -> Self:
-        """Return an engine that is not open; see :class:`Engine`."""
-        return cls(Engine.load_state(state))
 
 
 class Variants(BaseCallback):

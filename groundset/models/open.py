@@ -15,6 +15,7 @@ aborts the process for some file headers, and evaluates the chat template of a f
 limit, also when it is loaded. Passed tests are recorded by the hash of the file.
 """
 
+import asyncio
 import hashlib
 import logging
 import re
@@ -23,10 +24,12 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, suppress
 from importlib import metadata
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Self
 from urllib.parse import urlsplit
+from weakref import WeakValueDictionary
 
 import dspy
+from dspy import lm15
 
 from groundset import privacy
 from groundset.bounded import BoundedProcess, LimitError
@@ -41,7 +44,7 @@ from groundset.models.catalogue import (
     near_matches,
 )
 from groundset.models.fetch import HUB_FORM, HUB_PREFIX, Notify, parse_name, pull, say_err
-from groundset.models.journal import AsyncEngine, Engine, Journal, Variants
+from groundset.models.journal import Engine, Journal, Variants
 from groundset.models.server import Server
 from groundset.models.texts import SilentModelError
 from groundset.programs.errors import (
@@ -79,6 +82,73 @@ class Spec(NamedTuple):
     base_url: str = ""  # the address of the server; empty for a provider
 
 
+class NamedEngine(Engine):
+    """An engine that is saved as the name of its model, which is opened when it is asked.
+
+    What comes from a pickle is opened with the same options. A state in JSON may come from a
+    stranger: it can neither send texts to an address nor download what is not in the catalogue.
+    """
+
+    callbacks = (Variants(),)
+
+    def __init__(
+        self,
+        spec: str,
+        model: Any = None,
+        journal: Journal | None = None,
+        adapters: Mapping[str, str] | None = None,  # the SHA-256 of each by name
+        options: Mapping[str, Any] | None = None,  # to open it with; without, it cannot be opened
+    ) -> None:
+        """Wrap a model, None if it is not open."""
+        super().__init__(spec, model, journal, adapters)
+        self._options, self._opening = options, threading.Lock()
+
+    def complete(self, request: lm15.Request) -> lm15.Response:
+        """Answer one request, after opening the model if it is not open."""
+        with self._opening:
+            if self._model is None and self._options is not None:
+                opened = open_model(self._spec, **self._options).lm.engine
+                self._model, self._adapters = opened._model, opened._adapters
+        return super().complete(request)
+
+    @classmethod
+    def load_state(cls, state: Mapping[str, Any]) -> "NamedEngine":
+        """Return the engine of a saved state; see the class."""
+        spec = str(state["spec"])
+        is_elsewhere = spec.startswith(HUB_PREFIX) or "://" in spec
+        return by_name(spec, None if is_elsewhere else {})
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Be pickled by name."""
+        return by_name, (self._spec, self._options)
+
+
+_NAMED: "WeakValueDictionary[str, NamedEngine]" = WeakValueDictionary()
+
+
+def by_name(spec: str, options: Mapping[str, Any] | None) -> NamedEngine:
+    """Return the engine of a saved model, one for all predictors that were saved with it."""
+    return _NAMED.setdefault(repr((spec, options)), NamedEngine(spec, options=options))
+
+
+class AsyncEngine:
+    """The asynchronous side of an engine; each call runs in a thread."""
+
+    def __init__(self, engine: Engine) -> None:
+        """Wrap an engine, which the caller closes."""
+        self._engine = engine
+        self.dump_state = engine.dump_state
+
+    async def complete(self, request: lm15.Request) -> lm15.Response:
+        """Answer one request."""
+        return await asyncio.to_thread(self._engine.complete, request)
+
+    @classmethod
+    def load_state(cls, state: Mapping[str, Any]) -> Self:
+        """Return that of a saved engine."""
+        return cls(NamedEngine.load_state(state))
+
+
 class Model(AbstractContextManager["Model"]):
     """An open language model.
 
@@ -106,7 +176,7 @@ class Model(AbstractContextManager["Model"]):
             async_engine=AsyncEngine(engine),
             cache=False,
             num_retries=0,
-            callbacks=[Variants()],
+            callbacks=list(NamedEngine.callbacks),
         )
         self.name, self.sha256, self.small, self.guided = name, sha256, small, guided
         self.usage, self.close = engine.usage, engine.close
@@ -141,12 +211,14 @@ def open_model(
         ModelError: the weights cannot be downloaded or verified.
     """
     found = parse_spec(spec)
+    again = {"workers": workers, "timeout": timeout, "retries": retries, "shipped": shipped}
     if found.served:
         server = Server(
             found.served, found.base_url, timeout=timeout, retries=retries, notify=notify
         )
         server.check()
-        return Model(Engine(spec, server, journal), f"served/{found.name}", found.name, None)
+        engine = NamedEngine(spec, server, journal, options=again)
+        return Model(engine, f"served/{found.name}", found.name, None)
     path = found.path or pull(found.name, notify=notify)
     sha256 = file_sha256(path)
     entry = next((entry for entry in CATALOGUE.values() if entry.sha256 == sha256), None)
@@ -160,7 +232,8 @@ def open_model(
     hashes = {step: file_sha256(file) for step, file in files.items()}
     model = llama.LlamaModel(path, workers=workers, adapters=files, verbose=verbose)
     size = _small_or_guided(path.stat().st_size, entry)
-    return Model(Engine(spec, model, journal, hashes), f"local/{sha256[:16]}", name, sha256, **size)
+    engine = NamedEngine(spec, model, journal, hashes, {**again, "adapters": adapters})
+    return Model(engine, f"local/{sha256[:16]}", name, sha256, **size)
 
 
 def _small_or_guided(size: int, entry: ModelEntry | None) -> dict[str, bool]:
@@ -276,19 +349,17 @@ def load_once(files: list[str]) -> str:
     """Load and run a model with an adapter, if there is one; return the reason of a failure, empty
     without one.
     """
-    from dspy.lm15 import Config, LM15Error, Message, Request
-
     path, adapter = files
     turns = (
-        Message.user("Where does Ebbing lie?"),
-        Message.assistant("On a river."),
-        Message.user("Which one?"),
+        lm15.Message.user("Where does Ebbing lie?"),
+        lm15.Message.assistant("On a river."),
+        lm15.Message.user("Which one?"),
     )
-    request = Request(
+    request = lm15.Request(
         model="trial",
         system="Answer in one short sentence.",
         messages=turns,
-        config=Config(
+        config=lm15.Config(
             max_tokens=1, temperature=0.0, extensions={"adapter": "tested"} if adapter else None
         ),
     )
@@ -299,7 +370,7 @@ def load_once(files: list[str]) -> str:
         model.complete(request)
     except SilentModelError:  # one token is no thought
         pass
-    except (GroundsetError, LM15Error) as error:
+    except (GroundsetError, lm15.LM15Error) as error:
         return str(error).split("cannot load this model: ")[-1] or type(error).__name__
     return ""
 

@@ -18,6 +18,7 @@ from pydantic import BaseModel, ValidationError
 
 from groundset.files import data_path
 from groundset.models.catalogue import file_sha256
+from groundset.programs.adapter import with_outputs
 from groundset.programs.errors import StateError
 from groundset.programs.heads import HEAD_STEPS, StepHeads, load_heads
 from groundset.programs.step import STEPS, step
@@ -75,6 +76,7 @@ class Compiled(NamedTuple):
     states: dict[str, State]
     adapters: dict[str, Path]
     heads: dict[str, StepHeads]
+    blank: Mapping[str, int] = {}  # how many demos of a step show no output, and are left out
 
     @property
     def digest(self) -> str:
@@ -139,19 +141,31 @@ def read_own(which: str, tracking: str | None = None) -> Compiled:
         states: dict[str, State] = {}
         for prompt in which.split(","):
             _add_states(states, f"--compiled {prompt}", store.registered(prompt))
-        return Compiled(states, {}, {})
+        states, blank = _without_blank(states)
+        return Compiled(states, {}, {}, blank)
     where = Path(which).expanduser()
     if not where.exists():
         raise StateError(
             f"--compiled {which}: there is no such folder or file,"
             " and it is neither shipped nor none"
         )
-    states = read_states(where)
+    states, blank = _without_blank(read_states(where))
     # A program that was saved whole has the states of all its steps; those as they come change
     # nothing.
     changed = {name: state for name, state in states.items() if state != _unchanged(name)}
     weights = {file.stem: file for file in sorted(where.glob("*.gguf"))}
-    return Compiled(changed, weights, _read_heads(where))
+    return Compiled(changed, weights, _read_heads(where), blank)
+
+
+def _without_blank(states: Mapping[str, State]) -> tuple[dict[str, State], dict[str, int]]:
+    """Return states without the demos that show no output, and how many these were by step."""
+    kept, blank = {}, {}
+    for name, state in states.items():
+        demos = with_outputs(STEPS[name].signature, state.demos)
+        kept[name] = state.model_copy(update={"demos": demos})
+        if left_out := len(state.demos) - len(demos):
+            blank[name] = left_out
+    return kept, blank
 
 
 def _read_heads(folder: Path) -> dict[str, StepHeads]:

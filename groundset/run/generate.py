@@ -304,7 +304,12 @@ def _used(own: Compiled, setup: _Setup) -> str:
         f"--compiled {setup.options.compiled}:"
         f" {', '.join(used) or 'nothing differs from what is shipped'}"
     )
-    return line + (f"; not used: {', '.join(unused)}" if unused else "")
+    blank = ", ".join(f"{count} of {name}" for name, count in own.blank.items())
+    return (
+        line
+        + (f"; not used: {', '.join(unused)}" if unused else "")
+        + (f"; demos left out that show no output: {blank}" if blank else "")
+    )
 
 
 def _told(options: GenerateOptions, lm: Model, critic: Model | None) -> str:

@@ -10,7 +10,8 @@ import dspy
 import pytest
 from dspy.lm15 import Config, Message, Request, Response, ServerError, Usage
 
-from groundset.models.journal import AsyncEngine, Engine, MemoryJournal, Variants
+from groundset.models.journal import Engine, MemoryJournal, Variants
+from groundset.models.open import AsyncEngine
 
 
 class Counting:

@@ -6,11 +6,12 @@ from pathlib import Path
 import dspy
 import pytest
 from refusal import refuses
+from scripted import scripted_lm
 
 from groundset.programs.errors import StateError
 from groundset.programs.onechunk import OneChunk
 from groundset.programs.step import STEPS, step
-from groundset.run.compiled import Compiled, load_compiled, read_states
+from groundset.run.compiled import Compiled, load_compiled, read_own, read_states
 
 
 @pytest.fixture
@@ -129,3 +130,16 @@ def test_what_a_stock_optimizer_saves_is_taken_with_the_fields_of_its_step(tmp_p
     assert read_states(tmp_path)["judge"].demos == [
         {"passage": "p", "question": "q?", "clear": True}
     ]
+
+
+def test_demos_that_show_no_output_are_left_out_and_counted(tmp_path):
+    """The snippet of docs/dspy.md: rows without outputs become demos of every predictor."""
+    lm, _ = scripted_lm({"ask": "Question: none\nAnswer: a list of names"})
+    rows = [dspy.Example(passage=f"Pier {n}.", topic="").with_inputs("passage") for n in range(3)]
+    optimizer = dspy.BootstrapFewShot(max_bootstrapped_demos=1)
+    with dspy.context(lm=lm):
+        optimizer.compile(OneChunk(), trainset=rows).save(tmp_path / "program.json")
+    own = read_own(str(tmp_path / "program.json"))
+    assert own.blank == dict.fromkeys(("ask", "judge", "compare", "revise"), 2)
+    assert own.states["judge"].demos == []
+    assert [demo["question"] for demo in own.states["ask"].demos] == ["none"]

@@ -296,6 +296,7 @@ def _clues(example: dspy.Example, prediction: Any, *_: Any) -> Score:
     clues = prediction.clues[: example.count]
     for written in clues:
         named = language.shared_words(written.clue, f"{example.get('topic')} {example.passage}")
+        fault: str | None
         if not written.example or "?" in written.example:
             fault = "its example is no statement"
         elif language.refers_to_text(written.clue) or named < _NAMED:

@@ -263,7 +263,7 @@ class GenerateOptions(CorpusOptions):
 
     @field_serializer("questions")
     def _public(self, value: Path | str | None) -> str | None:
-        return value and without_secrets(str(value))
+        return without_secrets(str(value)) if value else None
 
     @model_validator(mode="before")
     @classmethod

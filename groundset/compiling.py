@@ -22,7 +22,7 @@ from groundset.models.catalogue import file_sha256
 from groundset.models.fetch import pull
 from groundset.models.open import Model, open_model, parse_spec
 from groundset.optimizers.heads import fit_heads
-from groundset.optimizers.labels import read_rows
+from groundset.optimizers.labels import ROWS, read_rows
 from groundset.optimizers.prompts import (
     OPTIMIZERS,
     Candidate,
@@ -86,7 +86,7 @@ class CompileOptions(Options):
         Path("out/compiled"), "A folder for <step>.json, or a .json file.", metavar="DIR|FILE"
     )
     rows: int = option(
-        60, "The most train, dev and test rows each; finetune takes all for training.", ge=1
+        ROWS, "The most train, dev and test rows each; finetune takes all for training.", ge=1
     )
     budget_calls: int = option(1200, "The most calls of the optimizer for each step.", ge=1)
     target_precision: float = option(

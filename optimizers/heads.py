@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 import scipy
 
-from groundset.optimizers.labels import FAULTS, SPLITS, ChunkLabel, QuestionLabel, Row, split_of
+from groundset.optimizers.labels import SPLITS, ChunkLabel, QuestionLabel, Row, split_of
 from groundset.programs.errors import LabelError
 from groundset.programs.features import grams, shape, words_of
 from groundset.programs.heads import (
@@ -64,13 +64,13 @@ def rows_of(step: str, labels: Sequence[Row]) -> list[_Row]:
     for label in labels:
         inputs, good, fault, generated = None, False, "", False
         if isinstance(label, ChunkLabel) and step == "chunk":
-            inputs, good, fault = {"passage": label.text}, label.good, FAULTS.get(label.reason, "")
+            inputs, good, fault = {"passage": label.text}, label.good, label.why.fault
         elif isinstance(label, QuestionLabel) and step == "judge" and label.origin != _STRONG:
             inputs, generated = (
                 {"passage": label.passage, "question": label.question},
                 bool(label.kind),
             )
-            good, fault = label.good, FAULTS.get(label.reason, "")
+            good, fault = label.good, label.why.fault
         elif (
             isinstance(label, QuestionLabel) and step == "grounding" and label.good and label.answer
         ):

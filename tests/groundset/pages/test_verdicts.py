@@ -31,7 +31,7 @@ def test_verdicts_become_labels(make_run):
         "question": "When does the ferry leave Tollvik?",
         "label": "good",
         "reason": "ok",
-        "explanation": "Sample s0 of the run run.",
+        "explanation": "",
         "origin": "scripted",
         "language": "en",
         "answer": {"text": "at nine", "label": "correct"},
@@ -53,7 +53,7 @@ def test_what_becomes_no_label(make_run):
         reviews=[
             review("s0"),
             review("s0", "refused", "vague", reviewer="ben"),
-            review("s1", "refused", "other", note="dull"),
+            review("s1", "refused", "other"),
             review("s2"),
             review("s3"),
         ],
@@ -63,11 +63,18 @@ def test_what_becomes_no_label(make_run):
     assert labels_of(run, left_out) == []
     whys = (
         "reviewers disagree",
-        "refused for another reason",
+        "refused without a reason",
         "unanswerable question",
         "passages of several documents",
     )
     assert left_out == dict.fromkeys(whys, 1)
+
+
+def test_refusals_in_words_of_ones_own(make_run):
+    note = "nobody asks this at the counter"
+    run = make_run(reviews=[review("s0", "refused", "other", note=note)])
+    (row,) = labels_of(run, Counter())
+    assert (row["label"], row["reason"], row["explanation"]) == ("bad", "other", note)
 
 
 def test_reviewers_of_one_mind(make_run):
@@ -80,7 +87,7 @@ def test_reviewers_of_one_mind(make_run):
 
 def test_the_command(make_run, tmp_path, capsys, monkeypatch):
     given = {
-        "one": [review("s0"), review("s1", "refused", "other", note="dull")],
+        "one": [review("s0"), review("s1", "refused", "other")],
         "two": [review("s0"), review("s2", "refused", "vague")],
         "three": [],
     }
@@ -99,7 +106,7 @@ def test_the_command(make_run, tmp_path, capsys, monkeypatch):
     }
     assert (
         capsys.readouterr().out
-        == f"2 labels, 1 good; left out: refused for another reason (1): {out}\n"
+        == f"2 labels, 1 good; left out: refused without a reason (1): {out}\n"
     )
     with refuses("three: no label; run `groundset review` first"):
         labels_from(LabelsFromOptions(runs=(Path("three"),), out=out))

@@ -21,8 +21,8 @@ from groundset.labelling import LABELS, guided_parts, reading_judge, with_own
 from groundset.models.catalogue import file_sha256
 from groundset.models.fetch import pull
 from groundset.models.open import Model, open_model, parse_spec
-from groundset.optimizers.heads import fit_heads
-from groundset.optimizers.labels import read_rows
+from groundset.optimizers.heads import Measures, fit_heads, is_worse, measures_of, rows_of
+from groundset.optimizers.labels import ROWS, read_rows
 from groundset.optimizers.prompts import (
     OPTIMIZERS,
     Candidate,
@@ -35,7 +35,7 @@ from groundset.optimizers.tasks import GUIDED, PROGRAMS, CompileTask, task, writ
 from groundset.options import DEFAULT_EMBEDDER, Options, option
 from groundset.printing import Progress, counted, say
 from groundset.programs.errors import InputError, ModelError, TrackingError
-from groundset.programs.heads import HEAD_STEPS
+from groundset.programs.heads import HEAD_STEPS, load_heads
 from groundset.retrieval import embed
 from groundset.run.compiled import SHIPPED, load_compiled
 from groundset.run.options import JUDGE_LM
@@ -45,6 +45,7 @@ from groundset.tracking import Tracking
 
 HEADS, FINETUNE = "heads", "finetune"
 _MEASURED = 60  # held-out rows of trained weights
+_MEASURES = ("auc", "precision", "recall", "specificity")
 _LIBRARIES = ("dspy", "gepa", "optuna", "xllamacpp")
 
 
@@ -86,7 +87,7 @@ class CompileOptions(Options):
         Path("out/compiled"), "A folder for <step>.json, or a .json file.", metavar="DIR|FILE"
     )
     rows: int = option(
-        60, "The most train, dev and test rows each; finetune takes all for training.", ge=1
+        ROWS, "The most train, dev and test rows each; finetune takes all for training.", ge=1
     )
     budget_calls: int = option(1200, "The most calls of the optimizer for each step.", ge=1)
     target_precision: float = option(
@@ -161,12 +162,14 @@ class Report:
                 f"threshold {got['threshold']:.2f}, precision of at least"
                 f" {got['supported_precision']:.0%} on the rows that chose it"
             )
-            named = (name for name in ("auc", "precision", "recall") if name in got)
-            shown = (
-                f"{name} {Estimate(got[name], got[f'{name}_low'], got[f'{name}_high'])}"
-                for name in named
-            )
-            lines.append(f"test rows: {', '.join(shown)}")
+            for said, prefix in (("test rows", ""), ("before", "before_")):
+                shown = [
+                    f"{name} {Estimate(got[at], got[f'{at}_low'], got[f'{at}_high'])}"
+                    for name in _MEASURES
+                    if (at := f"{prefix}{name}") in got
+                ]
+                if shown:
+                    lines.append(f"{said}: {', '.join(shown)}")
         if self.candidates:
             ran = counted(len(self.candidates) - 1, "candidate")
             lines.append(
@@ -179,11 +182,14 @@ class Report:
         if self.ending != "complete":
             why = "--budget-calls is used up" if self.ending == "budget" else "interrupted"
             lines.append(f"{why}: this is the best candidate so far")
-        no = (
-            "not written: not better on dev rows than what is served, or worse on test rows; --keep"
-            " writes it"
+        no = "not better on dev rows than what is served, or worse on test rows"
+        if self.optimizer == HEADS:
+            no = "they rank (auc) or decide (recall and specificity) worse than those served"
+        lines.append(
+            f"written: {', '.join(map(str, self.files))}"
+            if self.files
+            else f"not written: {no}; --keep writes it"
         )
-        lines.append(f"written: {', '.join(map(str, self.files))}" if self.files else no)
         return "\n  ".join(lines)
 
 
@@ -215,7 +221,7 @@ def compile(options: CompileOptions) -> list[Report]:
 
 
 def _fitted(name: str, options: CompileOptions, progress: Progress) -> Report:
-    """Fit the heads of a step; their threshold and measures are in their file."""
+    """Fit the heads of a step, and write them if they are not worse than those that are served."""
     if name not in HEAD_STEPS:
         raise InputError(f"STEP {name}: heads are fitted for {', '.join(HEAD_STEPS)}")
     progress.phase(f"Fitting the heads of {name}")
@@ -227,16 +233,25 @@ def _fitted(name: str, options: CompileOptions, progress: Progress) -> Report:
         name, rows, encoder, target_precision=options.target_precision, seed=options.seed
     )
     file = options.out / "head" / f"{name}.json"
-    write_text(file, heads.model_dump_json(indent=1) + "\n")
+    served = load_heads(file if file.exists() else data_path("compiled", "head", file.name))
+    before: Measures = {}
+    if served.embedder == heads.embedder:
+        test = [row for row in rows_of(name, rows) if row.split == "test"]
+        before = measures_of(served, test, encoder)
     record: Mapping[str, Any] = heads.record
-    test = record["test"]
     figures = {
         "threshold": heads.threshold,
         "supported_precision": float(record["supported_precision"]),
     }
-    for shown, bounds in test.items():
-        figures |= dict(zip((shown, f"{shown}_low", f"{shown}_high"), bounds, strict=True))
-    return Report(name, options.embedder, HEADS, figures, files=[file])
+    for prefix, measures in (("", record["test"]), ("before_", before)):
+        for shown, bounds in measures.items():
+            named = (f"{prefix}{shown}", f"{prefix}{shown}_low", f"{prefix}{shown}_high")
+            figures |= dict(zip(named, bounds, strict=True))
+    report = Report(name, options.embedder, HEADS, figures)
+    if options.keep or not is_worse(record["test"], before):
+        write_text(file, heads.model_dump_json(indent=1) + "\n")
+        report.files = [file]
+    return report
 
 
 def _for_model(name: str, options: CompileOptions, progress: Progress) -> Report:

@@ -1,14 +1,14 @@
 """Labels and gold rows: as examples and tasks of DSPy, and `groundset labels check`."""
 
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import cache
 from pathlib import Path
 from threading import Lock
 from typing import TYPE_CHECKING, Any
 
 from groundset.files import data_path
-from groundset.optimizers.labels import GOLD, SPLITS, checked, read_rows
+from groundset.optimizers.labels import ROWS, SPLITS, GoldRow, Row, checked, read_rows
 from groundset.options import DEFAULT_EMBEDDER, DEFAULT_PARSER, Options, for_python, option
 from groundset.printing import counted, say
 from groundset.programs.errors import InputError
@@ -130,18 +130,17 @@ def labels(
     elif which in LABELS:
         found = examples(LABELS[str(which)], read_rows([data_path("labels", f"{which}.jsonl")]))
     elif Path(which).exists():
-        ids = {row.id for row in read_rows([Path(which)])}
-        found = [each for each in examples(of, read_rows(with_own([which]))) if each.id in ids]
+        found = examples(of, read_rows([Path(which)]))
     else:
         raise InputError(f"labels {which}: name a file, or one of {', '.join((*LABELS, *STEPS))}")
     return [example for example in found if split in (None, example.split)]
 
 
 class LabelsOptions(Options):
-    """Check files of labels and gold rows.
+    """Check files of labels and gold rows, and count what they add to the train rows of steps.
 
-    Names every wrong row, repeated id and document in two splits, and exits with status 2 if there
-    are any.
+    Names every wrong row, repeated id, document in two splits, and gold row that the metric of its
+    step gives nothing, and exits with status 2 if there are any.
     """
 
     files: tuple[Path, ...] = option(
@@ -150,12 +149,13 @@ class LabelsOptions(Options):
 
 
 def check_labels(options: LabelsOptions) -> None:
-    """Print the problems of label files, or the number of rows.
+    """Print the problems of label files, or how many rows there are, and train rows of each step.
 
     Raises:
         InputError: there are problems.
     """
     rows, problems = checked(options.files)
+    problems = problems or checked(with_own(options.files))[1] or _faults(rows)
     for problem in problems[:_SHOWN]:
         say(problem)
     where = counted(len(options.files), "file")
@@ -166,6 +166,8 @@ def check_labels(options: LabelsOptions) -> None:
     splits = Counter(row.split for row in rows)
     by_split = ", ".join(f"{name} {splits[name]}" for name in SPLITS)
     say(f"{counted(len(rows), 'row')} in {where}: no problems; {by_split}.")
+    for line in _train_rows(options.files):
+        say(line)
     if missing := [name for name in SPLITS if not splits[name]]:
         say(
             f"Without {' and '.join(missing)} rows: rows about one document lie in one split, which"
@@ -173,13 +175,34 @@ def check_labels(options: LabelsOptions) -> None:
         )
 
 
+def _faults(rows: Sequence[Row]) -> list[str]:
+    from groundset.optimizers.tasks import fault_of
+
+    gold = [row for row in rows if isinstance(row, GoldRow)]
+    return [f"{row.step} {row.id}: {fault}" for row in gold if (fault := fault_of(row))]
+
+
+def _train_rows(files: Sequence[Path]) -> Iterator[str]:
+    """Yield for each step how many of the rows of files are taken to train on."""
+    from groundset.optimizers.examples import examples
+    from groundset.optimizers.tasks import in_splits
+    from groundset.programs.step import STEPS
+
+    own, rows = read_rows(files), read_rows(with_own(files))
+    ids = {row.id for row in own}
+    for step in STEPS:
+        if examples(step, own):
+            train = in_splits(step, rows, own=own)["train"][:ROWS]
+            taken = Counter(row.get("good") for row in train if row.id in ids)
+            named = {True: "good", False: "bad", None: "own"}
+            shown = " and ".join(f"{taken[each]} {named[each]}" for each in named if each in taken)
+            yield f"{step}: {shown or 'none'} of them among {counted(len(train), 'train row')}."
+
+
 def shipped_files() -> list[Path]:
     """Return the shipped files of labels and gold rows."""
-    gold = (data_path("gold", f"{name}.jsonl") for name in (*GOLD, "chunks", "twins"))
-    return [
-        *(data_path("labels", f"{name}.jsonl") for name in LABELS),
-        *(file for file in gold if file.exists()),
-    ]
+    labels = [data_path("labels", f"{name}.jsonl") for name in LABELS]
+    return labels + sorted(data_path("gold").glob("*.jsonl"))
 
 
 def with_own(files: Sequence[str | Path]) -> list[Path]:

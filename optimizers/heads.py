@@ -5,14 +5,14 @@ with out-of-fold probabilities of train rows, else on dev rows. Test rows are on
 """
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 import scipy
 
-from groundset.optimizers.labels import FAULTS, SPLITS, ChunkLabel, QuestionLabel, Row, split_of
+from groundset.optimizers.labels import SPLITS, ChunkLabel, QuestionLabel, Row, split_of
 from groundset.programs.errors import LabelError
 from groundset.programs.features import grams, shape, words_of
 from groundset.programs.heads import (
@@ -39,6 +39,7 @@ _DRAWS = 1000
 _Flags = npt.NDArray[np.bool_]
 _Numbers = npt.NDArray[np.float64]
 _Indices = npt.NDArray[np.intp]
+Measures = Mapping[str, list[float]]  # with the bounds of its 95 % interval each
 
 _WITH_VECTORS, _WITH_SHAPES = ("chunk",), ("chunk", "judge")
 # the origin of questions by a strong writer, whose faults surface features do not show
@@ -64,13 +65,13 @@ def rows_of(step: str, labels: Sequence[Row]) -> list[_Row]:
     for label in labels:
         inputs, good, fault, generated = None, False, "", False
         if isinstance(label, ChunkLabel) and step == "chunk":
-            inputs, good, fault = {"passage": label.text}, label.good, FAULTS.get(label.reason, "")
+            inputs, good, fault = {"passage": label.text}, label.good, label.why.fault
         elif isinstance(label, QuestionLabel) and step == "judge" and label.origin != _STRONG:
             inputs, generated = (
                 {"passage": label.passage, "question": label.question},
                 bool(label.kind),
             )
-            good, fault = label.good, FAULTS.get(label.reason, "")
+            good, fault = label.good, label.why.fault
         elif (
             isinstance(label, QuestionLabel) and step == "grounding" and label.good and label.answer
         ):
@@ -165,20 +166,19 @@ def fit_heads(
             name: len({documents[n] for n in indices}) for name, indices in by_split.items()
         },
         "seed": seed,
-        "test": {name: [round(x, 4) for x in bounds] for name, bounds in measures.items()},
+        "test": measures,
     }
     return fitted.model_copy(update={"record": record})
 
 
-def measures_of(
-    heads: StepHeads, rows: Sequence[_Row], encoder: Encoder
-) -> dict[str, tuple[float, ...]]:
+def measures_of(heads: StepHeads, rows: Sequence[_Row], encoder: Encoder) -> Measures:
     """Return measures of heads on rows, each with its 95 % interval; empty without good or without
     bad rows.
 
     ``auc`` is the probability that a good row scores higher than a bad one; documents are
     resampled. ``precision`` is the share of good rows among the accepted ones, and ``recall`` the
-    share of the good rows that is accepted (Wilson).
+    share of the good rows that is accepted, ``specificity`` of the bad rows that is refused
+    (Wilson).
     """
     good = np.array([row.good for row in rows], dtype=bool)
     if good.all() or not good.any():
@@ -187,12 +187,25 @@ def measures_of(
     found = heads.probabilities([row.inputs for row in rows], encoder)
     probability = np.array([each[verdict] for each in found])
     passed = probability >= heads.threshold
-    both = int((good & passed).sum())
-    return {
+    both, refused = int((good & passed).sum()), int((~good & ~passed).sum())
+    measures = {
         "auc": area_under_curve(good, probability, [row.document for row in rows]),
         "precision": _share(both, int(passed.sum())),
         "recall": _share(both, int(good.sum())),
+        "specificity": _share(refused, int((~good).sum())),
     }
+    return {name: [round(x, 4) for x in bounds] for name, bounds in measures.items()}
+
+
+def is_worse(measures: Measures, served: Measures) -> bool:
+    """Return whether heads rank rows, or decide about them, worse than those that are served.
+
+    Good and bad rows count alike in the decisions; what was not measured is not better.
+    """
+    if not measures or not served:
+        return False
+    decided, before = (each["recall"][0] + each["specificity"][0] for each in (measures, served))
+    return measures["auc"][0] < served["auc"][0] or decided < before
 
 
 def _fit(names: Sequence[str], data: _Data, good: _Flags, shapes: bool, seed: int) -> LinearHead:

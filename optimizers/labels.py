@@ -1,69 +1,36 @@
 """Annotated rows: labels (is a chunk or a question good, and why not) and gold rows (what a step
 should write).
 
-A file has one JSON object in each line. Rows with ``step`` are gold rows, others are labels.
+A file has one JSON object in each line. Rows with ``step`` are gold rows and have the fields of its
+signature; others are labels.
 """
 
 import hashlib
-import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import cache
 from pathlib import Path
-from typing import Annotated, Any, Literal, get_args
+from typing import Annotated, Any, ClassVar, Literal, NamedTuple, Self, get_args
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, create_model
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, create_model, model_validator
 
 from groundset.programs.errors import InputError, LabelError
 from groundset.programs.untrusted import first_fault, json_of, numbered_lines
-from groundset.programs.users import WANTED
 
 Split = Literal["train", "dev", "test"]
 SPLITS: tuple[Split, ...] = get_args(Split)
-ChunkReason = Literal["ok", "citation", "metadata", "boilerplate", "not_self_contained", "too_thin"]
-QuestionReason = Literal[
-    "ok",
-    "context_reference",
-    "vague",
-    "unanswerable",
-    "wrong_premise",
-    "malformed",
-    "conjoined",
-    "gives_away",
-]
-# The output of a judge that a reason makes false.
-FAULTS: Mapping[str, str] = {
-    "context_reference": "independent",
-    "vague": "independent",
-    "malformed": "clear",
-    "conjoined": "clear",
-    "gives_away": "clear",
-    "unanswerable": "answerable",
-    "wrong_premise": "answerable",
-    "citation": "content",
-    "metadata": "content",
-    "boilerplate": "content",
-    "too_thin": "content",
-    "not_self_contained": "self_contained",
-}
+ROWS = 60  # of each split, that are taken by default
 NOT_STATED = "not stated"
 _DEV, _TEST = 20, 20  # percent of the documents whose rows have no split
-_CHANCE = 3  # characters; a question may contain so short an answer by chance
-_OWN_WORDS = ("yes_no", "not_stated")  # kinds of answers that no passage has word for word
-_NAMING = ("yes_no", "comparison")  # kinds of questions that may contain their answer
-_DECISIONS = {"alike", "fits", "approved", "sound"}
-_STATED = {  # what must stand word for word where
-    "answer": ("answer", "passage"),
-    "ask": ("evidence", "passage"),
-    "follow_up": ("evidence", "passage"),
-    "keyphrases": ("keyphrases", "passage"),
-    "question": ("answer", "fact"),
-    "rewrite": ("answer", "fact"),
-}
-# Steps whose questions must not contain their answer.
-_HIDING = ("ask", "ask_profiled", "put", "question", "reword")
 
 Text = Annotated[str, Field(min_length=1)]
 Texts = tuple[Text, ...]
+
+
+class Reason(NamedTuple):
+    """The output of a judge that a reason makes false, and what it says without an explanation."""
+
+    fault: str
+    said: str
 
 
 class Row(BaseModel):
@@ -79,8 +46,6 @@ class Row(BaseModel):
     id: Text
     document: str = ""
     documents: Texts = ()
-    chunk: str = ""
-    chunks: Texts = ()
     split: Split | None = None
     language: Text = "en"
     licence: str = ""
@@ -89,14 +54,28 @@ class Row(BaseModel):
     @property
     def sources(self) -> Texts:
         """Return the documents that the row is about."""
-        return self.documents or ((self.document,) if self.document else ())
+        return self.documents or (self.document,)
+
+    @property
+    def key(self) -> tuple[str, str]:
+        """Return what tells rows apart: an id is used once in the rows of a step."""
+        return getattr(self, "step", ""), self.id
+
+    @model_validator(mode="after")
+    def _has_document(self) -> Self:
+        if not all(self.sources):
+            raise ValueError("document: name the document that the row is about")
+        return self
 
 
 class Label(Row):
     """What both kinds of labels have in common."""
 
+    REASONS: ClassVar[Mapping[str, Reason]]
+
     label: Literal["good", "bad"]
     reason: str
+    chunk: str = ""
     topic: str = ""
     explanation: str = ""
 
@@ -105,12 +84,33 @@ class Label(Row):
         """Return whether the label is good."""
         return self.label == "good"
 
+    @property
+    def why(self) -> Reason:
+        """Return what its reason means."""
+        return self.REASONS[self.reason]
+
+    @model_validator(mode="after")
+    def _fits(self) -> Self:
+        if self.reason not in self.REASONS:
+            raise ValueError(f"reason {self.reason}: choose one of {', '.join(self.REASONS)}")
+        if (self.reason == "ok") != self.good:
+            raise ValueError(f"label {self.label} conflicts with reason {self.reason}")
+        return self
+
 
 class ChunkLabel(Label):
     """A labelled chunk: only ``text`` was judged; ``topic`` is title and headings in one line."""
 
+    REASONS = {
+        "ok": Reason("", "It names what it speaks of, and says something about it."),
+        "citation": Reason("content", "There are only references."),
+        "metadata": Reason("content", "There is only data about the document."),
+        "boilerplate": Reason("content", "It is what every page has."),
+        "too_thin": Reason("content", "It says too little."),
+        "not_self_contained": Reason("self_contained", "Nobody can tell what it is about."),
+    }
+
     text: Text
-    reason: ChunkReason
 
 
 class LabelledAnswer(BaseModel):
@@ -130,60 +130,36 @@ class QuestionLabel(Label):
     other steps accepted.
     """
 
+    REASONS = {
+        "ok": Reason("", "It names its subject, asks one clear thing, and the passage answers it."),
+        "context_reference": Reason("independent", "It points at the passage."),
+        "vague": Reason("independent", "A word in it says nothing without the passage."),
+        "unanswerable": Reason("answerable", "The passage does not say it."),
+        "wrong_premise": Reason("answerable", "The passage does not state what it presupposes."),
+        "malformed": Reason("clear", "It is not well formed."),
+        "conjoined": Reason("clear", "It asks two things."),
+        "gives_away": Reason("clear", "It holds its own answer."),
+        "other": Reason("clear", "An editor refused it."),
+    }
+
     question: Text
     passage: Text
-    reason: QuestionReason
     answer: LabelledAnswer | None = None
     origin: str = "written"
     kind: str = ""
 
 
 class GoldRow(Row):
-    """What a step should write; its further fields are those of its step in :data:`GOLD`."""
+    """What a step should write: beside these fields, those of its signature.
+
+    Rows of a ``group`` take turns with those of others; ``style`` is that of a change, and
+    ``passage`` what a question is judged by, where its step does not see it.
+    """
 
     step: str
-
-
-# The fields of gold rows by step: `name` is a text, `name?` one that may be empty or missing,
-# `name*` several texts, `name!` true or false, `name{}` any JSON.
-GOLD: Mapping[str, str] = {
-    "agree": "question first second alike! kind?",
-    "answer": "topic? passage question answer kind",
-    "ask": "topic? before? passage question answer evidence answers kind",
-    "ask_profiled": "topics* clue profile question options* answer evidence",
-    "clues": "topic? clue example description",
-    "compress": "question short_question",
-    "conditional": "topic? facts* question condition answer conditional_question",
-    "distil": "topics* question needed* missing?",
-    "fits": "topics* profile question answer fits! explanation? kind?",
-    "follow_up": (
-        "topic? passage question answer follow_up stand_alone_question new_answer evidence answers"
-    ),
-    "keyphrases": "topic? passage keyphrases*",
-    "multi_context": "topic? facts* gives* compare? answer question kind",
-    "panel": "passage question answer viewpoint opinions? approved! kind?",
-    "premise": "first second alike! kind?",
-    "profiles": "topics* dimensions{} question profiles{}",
-    "put": "topic? question answer wording situation message",
-    "question": "topic? before? fact answer question kind reply?",
-    "reasoning": "topic? facts* name question answer derived! reasoning_question kind",
-    "relevance": "topic? question relevant! explanation",
-    "resolve": "first second alike! kind?",
-    "reword": "topic? question answer wording kind persona?",
-    "rewrite": "topic? before? fact answer question feedback better_question kind",
-    "same": "first second alike! kind?",
-    "sound": "topic? before? fact answer question sound! kind?",
-    "split": "question questions*",
-    "unanswerable": "topic? passage answered_question missing question",
-}
-_TYPES: Mapping[str, Any] = {
-    "": (Text, ...),
-    "?": (str, ""),
-    "*": (Texts, ()),
-    "!": (bool, ...),
-    "{}": (Any, ...),
-}
-_FIELD = re.compile(r"(\w+)(\W*)(?: |$)")
+    group: str = ""
+    style: str = ""
+    passage: str = ""
 
 
 def split_of(document: str) -> Split:
@@ -201,16 +177,13 @@ def read_rows(files: Sequence[Path]) -> list[Row]:
     """
     rows, problems = checked(files)
     if problems:
-        more = (
-            f"; `groundset labels check` lists all {len(problems)} problems"
-            if len(problems) > 1
-            else ""
-        )
-        raise LabelError(f"{problems[0]}{more}")
-    first: dict[str, Row] = {}
+        more = f"; `groundset labels check` lists all {len(problems)} problems"
+        raise LabelError(problems[0] + (more if len(problems) > 1 else ""))
+    first: dict[tuple[str, str], Row] = {}
     for row in rows:
-        if row.id not in first or row.annotation_pass < first[row.id].annotation_pass:
-            first[row.id] = row
+        known = first.setdefault(row.key, row)
+        if row.annotation_pass < known.annotation_pass:
+            first[row.key] = row
     return list(first.values())
 
 
@@ -221,113 +194,66 @@ def checked(files: Sequence[Path]) -> tuple[list[Row], list[str]]:
         LabelError: a file cannot be read at all.
     """
     problems: list[str] = []
-    found: list[tuple[Path, int, Row]] = []
-    seen: dict[tuple[str, int], str] = {}
+    found: dict[Any, tuple[str, Row]] = {}
     for file in files:
-        empty = True
-        for line, value in _json_lines(file, problems):
-            empty = False
-            row = _parsed(value)
-            if isinstance(row, str):
-                problems.append(f"{file}, line {line}: {row}")
-            elif (key := (row.id, row.annotation_pass)) in seen:
-                problems.append(f"{file}, line {line}: id {row.id} is already used in {seen[key]}")
-            else:
-                seen[key] = f"{file.name}, line {line}"
-                found.append((file, line, row))
-        if empty:
+        lines = [each for each in numbered_lines(file, LabelError) if each[1].strip()]
+        for number, line in lines:
+            where = f"{file}, line {number}"
+            try:
+                row = _parsed(json_of(where, line), where)
+            except InputError as error:
+                problems.append(str(error))
+                continue
+            known, _ = found.setdefault((*row.key, row.annotation_pass), (where, row))
+            if known != where:
+                problems.append(f"{where}: id {row.id} is already used in {known}")
+        if not lines:
             problems.append(f"{file}: no rows")
     splits: dict[str, Split] = {}
-    for _, _, row in found:
-        if row.split:
-            splits = {**dict.fromkeys(row.sources, row.split), **splits}
+    for _, row in found.values():
+        for source in row.sources:
+            if row.split:
+                splits.setdefault(source, row.split)
     rows = []
-    for file, line, row in found:
-        split = row.split or next(
-            (splits[source] for source in row.sources if source in splits), None
-        )
-        split = split or split_of(row.sources[0])
-        if leaks := [source for source in row.sources if splits.setdefault(source, split) != split]:
+    for where, row in found.values():
+        known_split = next((splits[name] for name in row.sources if name in splits), None)
+        split = row.split or known_split or split_of(row.sources[0])
+        leaks = [name for name in row.sources if splits.setdefault(name, split) != split]
+        if leaks:
             both = f"{splits[leaks[0]]} and {split}"
-            problems.append(f"{file}, line {line}: document {leaks[0]} is in two splits: {both}")
+            problems.append(f"{where}: document {leaks[0]} is in two splits: {both}")
         else:
-            rows.append(row if row.split else row.model_copy(update={"split": split}))
+            rows.append(row.model_copy(update={"split": split}))
     return rows, problems
 
 
-def _json_lines(file: Path, problems: list[str]) -> Iterator[tuple[int, Any]]:
-    for number, line in numbered_lines(file, LabelError):
-        if line.strip():
-            try:
-                yield number, json_of(f"{file}, line {number}", line)
-            except InputError as error:
-                problems.append(str(error))
-
-
-def _parsed(value: Any) -> Row | str:
-    """Return the row of a JSON value, or what is wrong with it."""
+def _parsed(value: Any, where: str) -> Row:
     if not isinstance(value, dict):
-        return "not a JSON object"
+        raise LabelError(f"{where}: not a JSON object")
     kind: type[Row] = QuestionLabel if "question" in value else ChunkLabel
-    if "step" in value and "label" not in value:
-        if value["step"] not in GOLD:
-            return f"step: unknown step {value['step']!r}; steps with gold rows: {', '.join(GOLD)}"
-        kind = _gold_type(value["step"])
+    if "step" in value:
+        name, known = str(value["step"]), _gold_rows()
+        if name not in known:
+            raise LabelError(f"{where}: step {name}: choose one of {', '.join(known)}")
+        kind = known[name]
     try:
-        row = kind.model_validate(value)
+        return kind.model_validate(value)
     except ValidationError as error:
-        return first_fault(error)
-    if not row.sources:
-        return "document: name the document that the row is about"
-    return next(_problems(row), None) or row
+        raise LabelError(f"{where}: {first_fault(error)}") from error
 
 
 @cache
-def _gold_type(step: str) -> type[GoldRow]:
-    fields = {name: _TYPES[mark] for name, mark in _FIELD.findall(GOLD[step])}
-    made: type[GoldRow] = create_model(f"{step}_gold", __base__=GoldRow, **fields)
-    return made
+def _gold_rows() -> Mapping[str, type[GoldRow]]:
+    """Return the rows of each step: what it is given and decides is needed, what it writes not."""
+    from groundset.programs.step import STEPS  # with DSPy
 
-
-def _problems(row: Any) -> Iterator[str]:
-    """Yield what is wrong with a row whose fields have the right types."""
-    if isinstance(row, Label):
-        if (row.reason == "ok") != row.good:
-            yield f"label {row.label} conflicts with reason {row.reason}"
-        return
-    fields = row.model_dump()
-    kind = fields.get("kind", "")
-    for name in _DECISIONS & fields.keys():
-        if "kind" in fields and fields[name] != (not kind):
-            yield (
-                "kind says what is wrong:"
-                f" it must be empty if {name} is true and set if it is false"
-            )
-    pairs = [
-        ("question", name) for name in fields if name.endswith(("_question", "wording", "message"))
-    ]
-    for one, other in (*pairs, ("first", "second")):
-        if one in fields and fields[one].casefold() == fields[other].casefold():
-            yield f"{other}: nothing was changed: {fields[other]}"
-    for name in {"topics", "gives"} & fields.keys():
-        if len(fields[name]) != len(row.chunks):
-            yield f"{name} must have one entry for each of chunks"
-    yield from (
-        f"needed: {chunk} is not among chunks"
-        for chunk in fields.get("needed", ())
-        if chunk not in row.chunks
-    )
-    if row.step == "put" and len(WANTED.findall(row.wording)) != 2:
-        yield 'wording: say "about 20 words" and "4 in 10 …", as prompts of reword do'
-    stated, place = _STATED.get(row.step, ("", ""))
-    for words in () if not stated or kind in _OWN_WORDS else _several(fields[stated]):
-        if words not in fields[place] and words not in " ".join(fields[place].split()):
-            yield f"{stated} is not in the {place}: {words}"
-    asked = fields.get("message") or fields.get("wording") or fields.get("question", "")
-    hidden = row.answer if row.step in _HIDING and kind not in _NAMING else ""
-    if len(hidden) > _CHANCE and hidden.casefold() in asked.casefold():
-        yield f"the question contains its answer: {hidden}"
-
-
-def _several(value: Any) -> tuple[str, ...]:
-    return (value,) if isinstance(value, str) else value
+    kinds = {}
+    for step, (signature, *_) in STEPS.items():
+        fields: dict[str, Any] = {
+            name: (field.annotation, field.get_default() if needed else None)
+            for name, field in signature.fields.items()
+            if name not in Row.model_fields
+            for needed in [name in signature.input_fields or field.annotation is bool]
+        }
+        kinds[step] = create_model(f"{step}_gold", __base__=GoldRow, **fields)
+    return kinds

@@ -1,7 +1,7 @@
 """Tasks: what an optimizer needs to compile a step or a recipe, as plain objects of DSPy."""
 
 from collections import defaultdict
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -9,7 +9,7 @@ from typing import Any
 import dspy
 
 from groundset.optimizers.examples import examples, is_complete, spread
-from groundset.optimizers.labels import SPLITS, Row, Split, read_rows
+from groundset.optimizers.labels import SPLITS, GoldRow, Row, Split, read_rows
 from groundset.optimizers.metrics import METRICS, NUMBERED, Judge
 from groundset.programs.chunks import SeveralChunks
 from groundset.programs.errors import CompileError, InputError
@@ -76,18 +76,7 @@ def task(
             f"STEP {name}: there is no such step or recipe; choose from"
             f" {', '.join((*STEPS, *PROGRAMS))}"
         )
-    known, first = read_rows(files), {row.id for row in read_rows(own)}
-    found = examples(name, known) if name in STEPS else _passages(name, known, first)
-    splits: dict[Split, list[dspy.Example]] = {}
-    for split in SPLITS:
-        of_split = [example for example in found if example.split == split]
-        complete = [
-            example for example in of_split if name not in STEPS or is_complete(name, example)
-        ]
-        shuffled = spread(
-            complete if split == "train" and len(complete) >= _FEWEST else of_split, seed=seed
-        )
-        splits[split] = sorted(shuffled, key=lambda example: example.id not in first)
+    splits = in_splits(name, read_rows(files), own=read_rows(own), seed=seed)
     if missing := [split for split, of_split in splits.items() if not of_split]:
         raise CompileError(
             f"there are no {' and no '.join(missing)} rows for {name}; add some with --labels"
@@ -98,6 +87,37 @@ def task(
     return CompileTask(
         name, program, train, dev, test, metric if judge is None else metric.using(judge)
     )
+
+
+def in_splits(
+    name: str, rows: Sequence[Row], *, own: Iterable[Row] = (), seed: int = 0
+) -> dict[Split, list[dspy.Example]]:
+    """Return the examples of a step or a recipe by split, in the order in which they are taken:
+    good and bad ones in turn, and of each those of ``own`` rows first.
+    """
+    first = {row.id for row in own}
+    found = examples(name, rows) if name in STEPS else _passages(name, rows, first)
+    splits: dict[Split, list[dspy.Example]] = {}
+    for split in SPLITS:
+        of_split = [example for example in found if example.split == split]
+        complete = [each for each in of_split if name not in STEPS or is_complete(name, each)]
+        if split == "train" and len(complete) >= _FEWEST:
+            of_split = complete
+        splits[split] = spread(of_split, seed=seed, first=first)
+    return splits
+
+
+def fault_of(row: GoldRow) -> str:
+    """Return why the metric of its step gives a gold row nothing, as far as code can tell; empty if
+    it gives something.
+    """
+    (example,) = examples(row.step, [row])
+    outputs = STEPS[row.step].signature.output_fields
+    if not is_complete(row.step, example):
+        return ""
+    written = dspy.Prediction(**{name: getattr(row, name) for name in outputs})
+    judged = METRICS[row.step](example, written, pred_name=row.step)
+    return "" if judged.score else str(judged.feedback)
 
 
 def _passages(name: str, rows: Sequence[Row], own: Collection[str]) -> list[dspy.Example]:

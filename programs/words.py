@@ -30,7 +30,8 @@ _ANY_CITATION = (
 # English.
 _ANY_REFUSAL = (
     r"not (?:stated|mentioned|given|specified|provided|known|said|available)|unknown|no answer|"
-    r"n/?a|none|nothing (?:is|was) (?:said|stated)|the (?:passage|text|documents?) do(?:es)? not"
+    r"n/?a|none(?! of (?!the (?:passage|text|document)))|nothing (?:is|was) (?:said|stated)|"
+    r"the (?:passage|text|documents?) do(?:es)? not"
 )
 _ANY_TIME = r"\d{3,4}s?|\d{1,2}:\d\d|\d{1,2}"
 _SHORT_LINE = 0.6  # of the longest line

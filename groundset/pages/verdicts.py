@@ -43,7 +43,7 @@ REASONS = {
         "answer wrong",
         "The question is good, but the passage does not support the answer.",
     ),
-    "other": ("other", "Anything else: say it in the note. It becomes no label."),
+    "other": ("other", "Anything else: say in the note what. Without a note it becomes no label."),
 }
 # The last review of each reviewer, by sample and reviewer.
 Verdicts = Mapping[str, Mapping[str, Review]]
@@ -227,9 +227,9 @@ class LabelsFromOptions(Options):
     """Make labels from the reviews of runs, for `groundset compile --labels`.
 
     A signed question is a good label, a refused one a bad label with its first reason; one whose
-    answer alone was refused is good with a bad answer. Left out are samples on which reviewers
-    disagree, refusals for other reasons, unanswerable questions, and questions over several
-    documents.
+    answer alone was refused is good with a bad answer. A note is the explanation. Left out are
+    samples on which reviewers disagree, refusals without a reason or a note, unanswerable
+    questions, and questions over several documents.
     """
 
     runs: tuple[Path, ...] = option(..., "Folders of reviewed runs.", metavar="RUN", argument=True)
@@ -287,7 +287,7 @@ def _label(run: Run, sample: Sample, reviews: Sequence[Review]) -> dict[str, Any
         return "reviewers disagree"
     (reason, answer), _ = Counter(reasons).most_common(1)[0]
     if not reason:
-        return "refused for another reason"
+        return "refused without a reason"
     passage = "\n\n".join(plain(chunk.text[:MAX_READ]) for chunk in sample.contexts)
     digest = hashlib.sha256(f"{sample.question}\0{passage}".encode()).hexdigest()
     said = "; ".join(dict.fromkeys(review.note for review in reviews if review.note))
@@ -299,7 +299,7 @@ def _label(run: Run, sample: Sample, reviews: Sequence[Review]) -> dict[str, Any
         "question": sample.question,
         "label": "good" if reason == "ok" else "bad",
         "reason": reason,
-        "explanation": said or f"Sample {sample.id} of the run {run.folder.resolve().name}.",
+        "explanation": said,
         "origin": ((run.record.get("models") or {}).get("lm") or {}).get("name", "unknown"),
         "language": sample.language,
     }
@@ -317,4 +317,4 @@ def _reason(review: Review) -> tuple[str, str]:
     known = [reason for reason in REASONS if reason in review.reasons and reason != "other"]
     if question := next((reason for reason in known if reason not in _ANSWER), ""):
         return question, ""
-    return ("ok", known[0]) if known else ("", "")
+    return ("ok", known[0]) if known else ("other" if review.note else "", "")

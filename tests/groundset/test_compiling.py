@@ -226,30 +226,32 @@ def test_program_of_guided_models(server, monkeypatch, word_encoder):
     assert served.fact.demos[0]["fact"] == FACT
 
 
-def test_heads_are_fitted_and_take_the_place_of_the_shipped_ones(word_encoder, monkeypatch):
-    from groundset.retrieval import embed
+def fitted(labels, **options):
+    """Fit heads of judge to these labels alone."""
+    given = {"optimizer": "heads", "out": Path("out"), "track": False, "quiet": True, **options}
+    own = write(Path("own.jsonl"), labels)
+    (report,) = compiling.compile(CompileOptions(steps=("judge",), labels=(own,), **given))
+    return report
 
+
+def test_heads_take_the_place_of_the_served_ones_if_they_are_not_worse(word_encoder, monkeypatch):
     monkeypatch.setattr(embed, "open_embedder", lambda _: word_encoder())
-    own = write(Path("own.jsonl"), [{**row, "id": f"own-{row['id']}"} for row in questions(40)])
     monkeypatch.setattr(compiling, "LABELS", {})
-    (report,) = compiling.compile(
-        CompileOptions(
-            steps=("judge",),
-            optimizer="heads",
-            labels=(own,),
-            out=Path("out"),
-            track=False,
-            quiet=True,
-        )
-    )
+    rows = questions(40)
+    report = fitted(rows)
     assert report.files == [Path("out/head/judge.json")]
     assert "threshold 0." in str(report)
     assert "test rows: auc 1.00 (1.00 to 1.00), precision 1.00" in str(report)
-    assert load_compiled("out", "any").heads["judge"].record["rows"] == {
-        "train": 40,
-        "dev": 40,
-        "test": 40,
-    }
+    head = load_compiled("out", "any").heads["judge"]
+    assert head.record["rows"] == {"train": 40, "dev": 40, "test": 40}
+    turned = {"good": {"label": "bad", "reason": "vague"}, "bad": {"label": "good", "reason": "ok"}}
+    wrong = [row | turned[row["label"]] if row["split"] != "test" else row for row in rows]
+    report = fitted(wrong)
+    assert not report.files
+    assert "before: auc 1.00 (1.00 to 1.00), precision 1.00" in str(report)
+    assert "not written: they rank (auc) or decide" in str(report)
+    assert load_compiled("out", "any").heads["judge"] == head
+    assert fitted(wrong, keep=True).files
     with refuses("STEP ask: heads are fitted for chunk, judge, grounding"):
         compiling.compile(
             CompileOptions(steps=("ask",), optimizer="heads", quiet=True, track=False)
@@ -289,8 +291,6 @@ def test_the_smallest_real_model(monkeypatch):
             "passage": "The mill is red.",
             "question": "Which colour has the mill?",
             "answer": "red",
-            "kind": "words",
-            "language": "en",
         }
         for split in ("train", "dev", "test")
         for number in range(2)

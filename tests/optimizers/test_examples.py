@@ -8,8 +8,16 @@ from groundset.labelling import with_own
 from groundset.optimizers.examples import examples, is_complete, spread
 from groundset.optimizers.labels import Row, read_rows
 from groundset.programs.adapter import PLAIN_TEXT
-from groundset.programs.forms import EVOLUTIONS
-from groundset.programs.outcome import AGREE, FITS, VIEWPOINTS
+from groundset.programs.forms import EVOLUTIONS, KINDS
+from groundset.programs.outcome import (
+    AGREE,
+    FITS,
+    PREMISE,
+    RELEVANT,
+    RESOLVES,
+    SAME_QUESTION,
+    VIEWPOINTS,
+)
 from groundset.programs.recipe import LENGTHS
 from groundset.programs.step import STEPS
 
@@ -77,20 +85,17 @@ def test_judge_learns_parts_reason_and_answer(rows):
 
 
 def test_steps_are_asked_as_in_a_run(rows):
-    assert of(rows, "compare", group="agree").claim == AGREE
-    assert of(rows, "review", group="fits").criterion.startswith(FITS)
-    assert of(rows, "review", group="panel").criterion in VIEWPOINTS.values()
-    asked = of(rows, "ask", group="conditional")
-    assert asked.forms == [f"conditional: {EVOLUTIONS['conditional'].form}"]
-    assert asked.form == "conditional"
-    assert asked.answers == LENGTHS["short"]
-    assert all(piece in asked.passage for piece in asked.evidence)
-    assert of(rows, "ask", group="unanswerable").form == "unanswerable"
+    claims = {AGREE, SAME_QUESTION, RESOLVES, PREMISE}
+    assert {each.claim for each in examples("compare", rows)} == claims
+    for each in examples("review", rows):
+        assert each.criterion in {RELEVANT, *VIEWPOINTS.values()} or each.criterion.startswith(FITS)
+    for each in examples("ask", rows):
+        assert each.forms == [f"{each.form}: {EVOLUTIONS[each.form].form}"]
+        assert each.kinds.split(", ") == [each.kind, *(kind for kind in KINDS if kind != each.kind)]
+        assert each.answers in LENGTHS.values()
     assert "[1] " in of(rows, "combine").passages
     assert of(rows, "revise", group="rewrite").change.startswith("Mend this fault")
     assert "conversation" in of(rows, "revise", group="follow_up").change
-    persona = of(rows, "revise", group="reword", style="persona")
-    assert "{persona}" not in persona.change
     assert of(rows, "distil").needed
 
 

@@ -3,13 +3,22 @@
 from collections import Counter
 from pathlib import Path
 
-from json_lines import read
+from json_lines import read, write
+from labelled import KEPT, REFUSED, questions
+from model_server import serving
 from pages_run import PASSAGES, review
 from refusal import refuses
 
+import groundset
+from groundset import labelling
+from groundset.models.open import open_model
 from groundset.optimizers.labels import read_rows
 from groundset.pages import verdicts
 from groundset.pages.verdicts import LabelsFromOptions, labels_from, labels_of
+from groundset.programs.step import step
+from groundset.run.compiled import load_compiled
+
+RULE = "nobody at the counter asks for a year"
 
 
 def test_verdicts_become_labels(make_run):
@@ -31,7 +40,7 @@ def test_verdicts_become_labels(make_run):
         "question": "When does the ferry leave Tollvik?",
         "label": "good",
         "reason": "ok",
-        "explanation": "Sample s0 of the run run.",
+        "explanation": "",
         "origin": "scripted",
         "language": "en",
         "answer": {"text": "at nine", "label": "correct"},
@@ -53,7 +62,7 @@ def test_what_becomes_no_label(make_run):
         reviews=[
             review("s0"),
             review("s0", "refused", "vague", reviewer="ben"),
-            review("s1", "refused", "other", note="dull"),
+            review("s1", "refused", "other"),
             review("s2"),
             review("s3"),
         ],
@@ -63,11 +72,18 @@ def test_what_becomes_no_label(make_run):
     assert labels_of(run, left_out) == []
     whys = (
         "reviewers disagree",
-        "refused for another reason",
+        "refused without a reason",
         "unanswerable question",
         "passages of several documents",
     )
     assert left_out == dict.fromkeys(whys, 1)
+
+
+def test_refusals_in_words_of_ones_own(make_run):
+    note = "nobody asks this at the counter"
+    run = make_run(reviews=[review("s0", "refused", "other", note=note)])
+    (row,) = labels_of(run, Counter())
+    assert (row["label"], row["reason"], row["explanation"]) == ("bad", "other", note)
 
 
 def test_reviewers_of_one_mind(make_run):
@@ -80,7 +96,7 @@ def test_reviewers_of_one_mind(make_run):
 
 def test_the_command(make_run, tmp_path, capsys, monkeypatch):
     given = {
-        "one": [review("s0"), review("s1", "refused", "other", note="dull")],
+        "one": [review("s0"), review("s1", "refused", "other")],
         "two": [review("s0"), review("s2", "refused", "vague")],
         "three": [],
     }
@@ -99,7 +115,52 @@ def test_the_command(make_run, tmp_path, capsys, monkeypatch):
     }
     assert (
         capsys.readouterr().out
-        == f"2 labels, 1 good; left out: refused for another reason (1): {out}\n"
+        == f"2 labels, 1 good; left out: refused without a reason (1): {out}\n"
     )
     with refuses("three: no label; run `groundset review` first"):
         labels_from(LabelsFromOptions(runs=(Path("three"),), out=out))
+
+
+def ruled(body):
+    """Judge as the demos say: once one has the rule, questions for a year are refused."""
+    *before, last = body["messages"]
+    asks = "Which year" in last["content"].rsplit("Question:", 1)[-1]
+    return REFUSED if asks and RULE in str(before) else KEPT.format(answer="Ada Lund")
+
+
+def test_thirty_verdicts_change_what_the_judge_decides(make_run, tmp_path, status_of, monkeypatch):
+    is_signed = [number // 4 % 2 == 0 for number in range(30)]
+    run = make_run(
+        asked=[
+            (f"Who worked on part {n}?" if signed else f"Which year is part {n} of?", "Ada Lund")
+            for n, signed in enumerate(is_signed)
+        ],
+        reviews=[
+            review(f"s{n}") if signed else review(f"s{n}", "refused", "other", note=RULE)
+            for n, signed in enumerate(is_signed)
+        ],
+        paths=("castle.md", "mill.md", "ferry.md", "weir.md"),
+    )
+    monkeypatch.setattr(verdicts, "open_run", lambda _: run)
+    monkeypatch.chdir(tmp_path)
+    shipped = write(tmp_path / "shipped.jsonl", questions())
+    monkeypatch.setattr(labelling, "shipped_files", lambda: [shipped])
+    assert status_of("labels", "from", run.folder, "--out", "mine.jsonl") == 0
+    train = groundset.step("judge", ["mine.jsonl"], rows=12).trainset
+    assert Counter((row.good, row.reason == RULE) for row in train) == {
+        (True, False): 6,
+        (False, True): 6,
+    }
+    with serving(ruled) as server, open_model(server.spec) as model:
+        options = "--lm", server.spec, "--labels", "mine.jsonl", "--rows", "12", "--no-track"
+        assert status_of("compile", "judge", *options, "--out", "out") == 0
+        decided = []
+        for compiled in ("none", "out"):
+            judge = step("judge")
+            load_compiled(compiled, "any").apply([judge])
+            judge.lm = model.lm
+            asked = ("Who painted the tower?", "Which year was the tower painted?")
+            decided.append(
+                [judge(passage=PASSAGES[2], question=each).independent for each in asked]
+            )
+    assert decided == [[True, True], [True, False]]

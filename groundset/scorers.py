@@ -24,6 +24,7 @@ from groundset.programs.step import step
 from groundset.programs.text import share
 from groundset.retrieval.gold import holds_passage
 from groundset.run.compiled import load_compiled
+from groundset.searching import MEASURES
 
 _BULLET = re.compile(r"^\s*(?:[-*•]|\d{1,3}[.)])\s+")
 _IDS, _TEXTS = ("id", "chunk_id", "doc_uri"), ("page_content", "content", "text")
@@ -48,7 +49,7 @@ def gold_rank(
     none answers it.
     """
     ranks = _ranks(outputs, expectations, trace)
-    return max(1 / rank if rank else 0.0 for rank in ranks) if ranks else None
+    return MEASURES["MRR"](ranks) if ranks else None
 
 
 def facts_found(lm: str, *, compiled: str = "shipped") -> Scorer:

@@ -58,7 +58,7 @@ _USAGE = (
 _PRIVATE = ("documents", "chunks", "questions", "about", "like", "personas", "profile_file")
 _TRACES = re.compile(r"[a-z][a-z0-9+.-]+://[^\s#]*#.+", re.IGNORECASE)
 _TRACES_AT_ONCE, _MOST_TRACES = 100, 10_000
-_ASKED = ("messages", "question", "query", "input", "prompt", "message")  # names of inputs
+_ASKED = ("question", "query", "input", "prompt", "message")  # names of inputs
 
 
 class Location(NamedTuple):
@@ -134,18 +134,13 @@ def _question(inputs: Any) -> str:
     match inputs:
         case str():
             return one_line("".join(each if each.isprintable() else " " for each in inputs))
-        case list():
-            users = [each for each in inputs if isinstance(each, dict) and _is_user(each)]
-            return _question(users[0].get("content")) if len(users) == 1 else ""
+        case {"messages": [*turns]}:
+            said = [turn.get("content") for turn in turns if turn.get("role") == "user"]
+            return _question(said[0]) if len(said) == 1 else ""
         case dict():
-            named = [inputs[name] for name in _ASKED if inputs.get(name)]
-            texts = [value for value in inputs.values() if isinstance(value, str)]
-            return _question(named[0] if named else texts[0] if len(texts) == 1 else None)
+            texts = [inputs[name] for name in _ASKED if isinstance(inputs.get(name), str)]
+            return _question(texts[0]) if texts else ""
     return ""
-
-
-def _is_user(message: Mapping[str, Any]) -> bool:
-    return (message.get("role") or message.get("type")) in ("user", "human")
 
 
 def _is_mine(folder: Path) -> bool:

@@ -270,7 +270,7 @@ def _answered(example: dspy.Example, prediction: Any, *_: Any) -> Score:
         return Score(0.0, f"The passage answers it: {example.answer!r}.")
     value = _alike(example.answer, answer, language)
     feedback = "" if value == 1 else f"The answer is {example.answer!r}, not {answer!r}."
-    if not has_words(example.passage, answer):
+    if has_words(example.passage, example.answer) and not has_words(example.passage, answer):
         return Score(value * _UNCOPIED, f"{feedback} Copy the words of the passage.".strip())
     return Score(value, feedback)
 

@@ -48,31 +48,27 @@ def questions(of_split: int = 12) -> list[dict[str, Any]]:
     ]
 
 
-def chunks(of_split: int) -> list[dict[str, Any]]:
-    """Return labels of good chunks of all splits."""
-    fixed = {"topic": "Ebbing", "text": PASSAGE, "label": "good", "reason": "ok"}
-    return [
-        {"id": f"{split}{number}", "document": f"{split}{number % 2}", "split": split, **fixed}
-        for split in ("train", "dev", "test")
-        for number in range(of_split)
-    ]
-
-
 def golds(of_split: int) -> list[dict[str, Any]]:
-    """Return gold rows of all splits, and the chunks that they are about."""
-    asked = {"question": "Who built the weir at Ebbing?", "answer": "Jonas Alder"}
-    asked |= {"topic": "Ebbing", "kind": "fact"}
+    """Return good chunks of all splits, and gold rows of what can be asked about each."""
+    asked = {"question": "Who built the weir at Ebbing?", "answer": "Jonas Alder", "kind": "fact"}
+    asked |= {"step": "ask", "evidence": "Jonas Alder", "answers": "short"}
     rows = []
-    for number, chunk in enumerate(chunks(of_split)):
-        passage = f"{PASSAGE} It has {number} gates."
-        place = {"document": chunk["document"], "split": chunk["split"], **asked}
-        evidence = {"passage": passage, "evidence": "Jonas Alder", "answers": "short"}
-        fact = {"chunk": chunk["id"], "fact": FACT}
-        rows += [
-            {**chunk, "text": passage},
-            {"step": "ask", "id": f"a{number}", **place, **evidence},
-            {"step": "question", "id": f"f{number}", **place, **fact},
-        ]
+    for split in ("train", "dev", "test"):
+        for number in range(of_split):
+            place = {"document": f"{split}{number % 2}", "split": split, "topic": "Ebbing"}
+            chunk = {"id": f"{split}{number}", "text": f"{PASSAGE} It has {number} gates."}
+            fact = {name: asked[name] for name in ("question", "answer", "kind")} | {"fact": FACT}
+            rows += [
+                {**place, **chunk, "label": "good", "reason": "ok"},
+                {**place, **asked, "id": f"{split}-a{number}", "passage": chunk["text"]},
+                {
+                    **place,
+                    **fact,
+                    "step": "question",
+                    "id": f"{split}-f{number}",
+                    "chunk": chunk["id"],
+                },
+            ]
     return rows
 
 

@@ -67,25 +67,6 @@ def test_a_verdict_counts_most_and_its_reason_some():
     )
 
 
-def test_other_steps_that_decide():
-    assert (
-        scored(
-            metrics.compare,
-            dspy.Example(good=False, fault="holds", reason="x"),
-            holds=False,
-            reason="",
-        )[0]
-        == 1
-    )
-    assert (
-        scored(
-            metrics.review, dspy.Example(good=True, fault="", reason="x"), approved=False, reason=""
-        )[0]
-        == 0
-    )
-    assert scored(metrics.sound, dspy.Example(good=True, fault="", reason=""), sound=True)[0] == 1
-
-
 @pytest.mark.parametrize(
     ("changed", "feedback"),
     [

@@ -14,10 +14,9 @@ from groundset.optimizers.prompts import CompileResult, compile_program, measure
 from groundset.optimizers.tasks import CompileTask, task
 from groundset.programs.english import Fact
 from groundset.programs.errors import CompileError, ModelError
-from groundset.programs.guided import Guided
 from groundset.programs.onechunk import OneChunk
 from groundset.programs.step import Step, step
-from groundset.run.compiled import load_compiled, read_states
+from groundset.run.compiled import read_states
 
 
 class Writer(Judge):
@@ -152,10 +151,6 @@ def test_program_of_guided_models(name, tmp_path):
     assert sum(measure(work.program, work.testset, work.metric, lm=lm)) < 4
     made = compile_program(work.program, work, name, lm=lm, prompt_lm=opened(Writer()), calls=200)
     assert measure(made.program, work.testset, work.metric, lm=lm) == [1.0] * 4
-    made.program.save(str(tmp_path / "guided.json"))
-    served = Guided(**parts)
-    load_compiled(str(tmp_path / "guided.json"), "any").apply([served])
-    assert state_of(served)["fact"] == state_of(made.program)["fact"]
 
 
 def test_stock_optimizers_without_anything_of_ours(judging, asking, tmp_path):

@@ -115,12 +115,6 @@ def _asked(sample: Sample) -> tuple[str, ...]:
     return tuple(tokens(" ".join([sample.question, *(chunk.text for chunk in sample.contexts)])))
 
 
-def other_answers(sample: Sample) -> list[str]:
-    """Return the further reference answers of a sample, which imported sets can have."""
-    found = sample.metadata.get("answer_variants")
-    return [text for text in found if isinstance(text, str)] if isinstance(found, list) else []
-
-
 def relevant_ids(sample: Sample) -> list[str]:
     """Return the distinct ids of all groups of ``retrieval_gt``."""
     return list(dict.fromkeys(name for group in sample.retrieval_gt for name in group))

@@ -32,7 +32,7 @@ from groundset.printing import Progress, say, say_lines, say_table
 from groundset.programs.answers import decisive
 from groundset.programs.checks import TELLING, find_quote
 from groundset.programs.languages import LANGUAGES
-from groundset.programs.text import INSIDE_WORD, blanked, plain, share
+from groundset.programs.text import INSIDE_WORD, blanked, share
 from groundset.programs.types import Chunk, Document, Reject, Sample
 from groundset.retrieval import embed
 from groundset.run.record import verdicts_of
@@ -397,7 +397,7 @@ def _stating(sample: Sample, chunk: Chunk) -> str:
     question = {*language.content_words(sample.question)}
     sentences = {
         sentence: {*language.content_words(sentence)}
-        for sentence in language.sentences(plain(chunk.text))
+        for sentence in language.sentences(chunk.passage)
     }
     stating = [sentence for sentence in sentences if answer and answer <= sentences[sentence]]
     return max(stating, key=lambda sentence: len(sentences[sentence] & question), default="")

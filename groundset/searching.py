@@ -109,7 +109,7 @@ def ask_system(
         if strange:
             raise InputError(f"--retriever {name}: no chunk {strange[0]} in the run")
         return found
-    passages = [one_line(plain(chunk.text)) for chunk in run.chunks.values()]
+    passages = [one_line(chunk.passage) for chunk in run.chunks.values()]
     returned = (one_line(plain(text)) for text in strange)
     if not any(
         passage in text or (len(text) >= TELLING and text in passage)

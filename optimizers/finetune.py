@@ -164,7 +164,9 @@ class _Adapting(Trainer):
             output_dir=str(checkpoints),
             num_train_epochs=options.epochs,
             learning_rate=options.rate,
-            lr_scheduler_type="cosine",
+            # Plain "cosine" learns nothing in its first step, which is one of a few.
+            lr_scheduler_type="cosine_warmup_with_min_lr",
+            lr_scheduler_kwargs={"min_lr_rate": 0.0},
             warmup_steps=_WARM_UP,
             per_device_train_batch_size=at_once,
             gradient_accumulation_steps=options.batch // at_once,

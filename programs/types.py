@@ -6,6 +6,8 @@ from typing import Annotated, Any, Literal, NamedTuple, TypeVar
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
+from groundset.programs.text import plain
+
 _MOST = 1 << 31  # limit of counts; far above any real one, and supported by every format
 _LARGEST = 1 << 63
 _Value = TypeVar("_Value")
@@ -84,6 +86,11 @@ class Chunk(_Frozen):
     metadata: Facts = Field(default_factory=dict)
 
     @property
+    def passage(self) -> str:
+        """Return the text without markup, as prompts show it."""
+        return plain(self.text)
+
+    @property
     def topic(self) -> str:
         """Return title and headings as one line, as prompts show them; for a table also its caption
         and header.
@@ -136,7 +143,7 @@ class Sample(_Frozen):
 
     ``retrieval_gt`` holds a group of chunk ids for each needed chunk; any one of a group is enough.
     It is empty if no chunk answers the question; ``contexts`` are then the chunks that it was made
-    from.
+    from. Of imported samples ``metadata`` may have any value; the properties are then empty.
     """
 
     id: str
@@ -153,13 +160,50 @@ class Sample(_Frozen):
 
     @property
     def evidence(self) -> list[str]:
-        """Return the words of the passages that the answer rests on; imported samples may have any
-        value there.
-        """
+        """Return the words of the passages that the answer rests on."""
         evidence = self.metadata.get("evidence")
-        if isinstance(evidence, str):
-            return [evidence]
-        return list(map(str, evidence)) if isinstance(evidence, list) else []
+        return [evidence] if isinstance(evidence, str) else list(map(str, self._listed("evidence")))
+
+    @property
+    def kind(self) -> str | None:
+        """Return the kind of the question, if known."""
+        kind = self.metadata.get("kind")
+        return None if kind is None else str(kind)
+
+    @property
+    def conversation(self) -> list[dict[str, str]] | None:
+        """Return the messages of a conversation, of which the question is the stand-alone form of
+        the last; or None.
+        """
+        names = ("role", "content")
+        try:
+            messages = [
+                {name: str(message[name]) for name in names}
+                for message in self._listed("conversation")
+            ]
+        except (TypeError, KeyError):
+            return None
+        return messages or None
+
+    @property
+    def other_answers(self) -> list[str]:
+        """Return the further reference answers, which imported sets can have."""
+        return [text for text in self._listed("answer_variants") if isinstance(text, str)]
+
+    @property
+    def variants(self) -> list[dict[str, Any]]:
+        """Return the answers that other passages give instead."""
+        return [each for each in self._listed("variants") if isinstance(each, dict)]
+
+    @property
+    def profile(self) -> dict[str, Any] | None:
+        """Return the profile of who asks, if it was asked for one."""
+        profile = self.metadata.get("profile")
+        return profile if isinstance(profile, dict) else None
+
+    def _listed(self, name: str) -> list[Any]:
+        values = self.metadata.get(name)
+        return values if isinstance(values, list) else []
 
 
 class Hit(NamedTuple):

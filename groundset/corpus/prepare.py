@@ -13,7 +13,6 @@ from groundset.bounded import usable_processors
 from groundset.corpus.corpus import Corpus
 from groundset.programs.heads import HeadJudge
 from groundset.programs.outcome import Verdict, verdict
-from groundset.programs.text import plain
 from groundset.retrieval.embed import Embedder
 
 Vectors = NDArray[np.float32]
@@ -49,7 +48,7 @@ def prepare_batches(
     order = range(len(corpus.chunks)) if order is None else order
     edges = [0, *range(_FIRST_BATCH, len(order), _BATCH), len(order)]
     batches = [order[start:end] for start, end in pairwise(edges) if start < end]
-    texts = ([plain(corpus.chunks[place].text) for place in batch] for batch in batches)
+    texts = ([corpus.chunks[place].passage for place in batch] for batch in batches)
     if engine == "local":
         embedded = _embedded_here(embedder, texts, min(len(batches), usable_processors()))
     else:
@@ -59,7 +58,7 @@ def prepare_batches(
         embedded = (np.stack(row["vectors"]).astype(np.float32) for row in rows)
     for places, vectors in zip(batches, embedded, strict=True):
         chunks = [corpus.chunks[place] for place in places]
-        inputs = [{"topic": chunk.topic, "passage": plain(chunk.text)} for chunk in chunks]
+        inputs = [{"topic": chunk.topic, "passage": chunk.passage} for chunk in chunks]
         yield Batch(
             places, vectors, list(map(verdict, head.batch(inputs, vectors))) if head else []
         )

@@ -28,52 +28,41 @@ def write_corpus(found: EvaluationSet, folder: Path) -> None:
     import pyarrow.parquet as pq
 
     chunks = found.chunks
+    ordered = sorted(chunks, key=lambda chunk: (chunk.doc_id, chunk.start, chunk.end))
+    after = {
+        one.chunk_id: two.chunk_id for one, two in pairwise(ordered) if one.doc_id == two.doc_id
+    }
+    before = {later: earlier for earlier, later in after.items()}
     # AutoRAG requires a time; that of a run is known unless it was imported.
     started = datetime.fromisoformat(
         found.runs[0].record.get("started") or "1970-01-01T00:00+00:00"
     )
     times = {name: document.last_modified or started for name, document in found.documents.items()}
     modified = {name: time.astimezone(UTC).replace(tzinfo=None) for name, time in times.items()}
-    keys = {
-        key for chunk in chunks for key, value in chunk.metadata.items() if value is not None
-    } - OWN
-    extra = {key: _column([chunk.metadata.get(key) for chunk in chunks]) for key in sorted(keys)}
-    text = pa.string()
     metadata = {
-        "last_modified_datetime": pa.timestamp("us"),
-        "prev_id": text,
-        "next_id": text,
-        "title": text,
+        "last_modified_datetime": pa.array(
+            [modified[chunk.doc_id] for chunk in chunks], pa.timestamp("us")
+        ),
+        "prev_id": pa.array([before.get(chunk.chunk_id) for chunk in chunks], pa.string()),
+        "next_id": pa.array([after.get(chunk.chunk_id) for chunk in chunks], pa.string()),
+        "title": [chunk.title for chunk in chunks],
+        "document_id": [chunk.doc_id for chunk in chunks],
     }
-    metadata |= {"document_id": text, **{key: column.type for key, column in extra.items()}}
-    columns = {"doc_id": text, "contents": text, "path": text, OFFSETS: pa.list_(pa.int64())}
-    schema = pa.schema([*columns.items(), ("metadata", pa.struct(list(metadata.items())))])
-    ordered = sorted(chunks, key=lambda chunk: (chunk.doc_id, chunk.start, chunk.end))
-    pairs = [
-        (one.chunk_id, two.chunk_id) for one, two in pairwise(ordered) if one.doc_id == two.doc_id
-    ]
-    after, before = dict(pairs), {later: earlier for earlier, later in pairs}
-    values = {key: column.to_pylist() for key, column in extra.items()}
-    rows = [
-        {
-            "doc_id": chunk.chunk_id,
-            "contents": chunk.text,
-            "path": chunk.path,
-            OFFSETS: chunk.metadata.get(OFFSETS, [chunk.start, chunk.end]),
-            "metadata": {
-                "last_modified_datetime": modified[chunk.doc_id],
-                "prev_id": before.get(chunk.chunk_id),
-                "next_id": after.get(chunk.chunk_id),
-                "title": chunk.title,
-                "document_id": chunk.doc_id,
-                **{key: column[index] for key, column in values.items()},
-            },
-        }
-        for index, chunk in enumerate(chunks)
-    ]
+    others = {key for chunk in chunks for key, value in chunk.metadata.items() if value is not None}
+    for key in sorted(others - OWN):
+        metadata[key] = _column([chunk.metadata.get(key) for chunk in chunks])
+    columns = {
+        "doc_id": [chunk.chunk_id for chunk in chunks],
+        "contents": [chunk.text for chunk in chunks],
+        "path": [chunk.path for chunk in chunks],
+        OFFSETS: [chunk.metadata.get(OFFSETS, [chunk.start, chunk.end]) for chunk in chunks],
+        "metadata": pa.StructArray.from_arrays(
+            list(map(pa.array, metadata.values())), list(metadata)
+        ),
+    }
     # Arrow cannot open paths that are not UTF-8
     with (folder / "corpus.parquet").open("wb") as file:
-        pq.write_table(pa.Table.from_pylist(rows, schema=schema), file)
+        pq.write_table(pa.table(columns), file)
 
 
 def _column(values: Sequence[Any]) -> Any:

@@ -16,7 +16,7 @@ from groundset import __version__
 from groundset.exports.formats import CORPUS, QA
 from groundset.exports.sets import EvaluationSet
 from groundset.printing import printable
-from groundset.run.record import kind_of, listed, signed
+from groundset.run.record import listed, signed
 from groundset.stats import wilson
 
 MARKER = "<!-- made by groundset push -->"
@@ -198,7 +198,7 @@ def card(
     for name in splits:
         members = [each for each in samples if found.split_of(each) in (name, None)]
         evolutions = _listed(each.evolution for each in members)
-        rows.append((name, len(members), evolutions, _listed(map(kind_of, members))))
+        rows.append((name, len(members), evolutions, _listed(each.kind for each in members)))
     text = environment.from_string(
         Path(__file__).with_name("card.md.jinja").read_text(encoding="utf-8")
     ).render(

@@ -8,7 +8,6 @@ from typing import Any
 from groundset.exports.sets import EvaluationSet
 from groundset.programs.checks import TELLING
 from groundset.retrieval.gold import evidence_in
-from groundset.run.record import kind_of
 from groundset.tracking import Tracking
 
 
@@ -31,7 +30,7 @@ def records(found: EvaluationSet) -> Iterator[dict[str, Any]]:
                     "group": group,
                 }
                 context.append(told | {"evidence": evidence_in(sample, chunk, TELLING)})
-        tags = {"evolution": sample.evolution, "kind": kind_of(sample), "language": sample.language}
+        tags = {"evolution": sample.evolution, "kind": sample.kind, "language": sample.language}
         tags |= {"run": runs[sample.id], "sample_id": sample.id, "split": found.split_of(sample)}
         yield {
             "inputs": {"question": sample.question},

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 from groundset.exports.autorag import write_corpus
 from groundset.exports.dataset import records
-from groundset.exports.sets import EvaluationSet, other_answers, relevant_ids
+from groundset.exports.sets import EvaluationSet, relevant_ids
 from groundset.exports.tables import File, Row
 from groundset.programs.types import Chunk, Sample
 from groundset.run.record import question_row, sample_row
@@ -28,13 +28,10 @@ def questions(content: EvaluationSet) -> Iterator[Row]:
     """
     for sample in content.samples:
         row = question_row(sample, content.split_of(sample))
-        profile = sample.metadata.get("profile")
-        if not isinstance(profile, dict):
-            profile = {"evolution": row["evolution"], "kind": row["kind"]}
-        others = other_answers(sample)
+        profile = sample.profile or {"evolution": sample.evolution, "kind": sample.kind}
         yield row | {
-            "answers": [sample.answer, *others],
-            "other_answers": others,
+            "answers": [sample.answer, *sample.other_answers],
+            "other_answers": sample.other_answers,
             "groups": row["retrieval_gt"] or [[]],
             "context": "\n\n".join(row["contexts"]),
             "gold": row["contexts"] if sample.retrieval_gt else [],

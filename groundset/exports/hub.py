@@ -28,7 +28,6 @@ from groundset.printing import say
 from groundset.privacy import without_secrets
 from groundset.programs.errors import GroundsetError, HubError, InputError
 from groundset.programs.types import Chunk, Sample
-from groundset.run.record import conversation_of, kind_of
 from groundset.run.run import open_run
 
 CARD, PROVENANCE = "README.md", "groundset.json"
@@ -155,7 +154,6 @@ def _portable(found: EvaluationSet) -> EvaluationSet:
         )
 
     def changed(sample: Sample) -> Sample:
-        kind = kind_of(sample)
         return sample.model_copy(
             update={
                 "id": named(sample.id),
@@ -164,8 +162,8 @@ def _portable(found: EvaluationSet) -> EvaluationSet:
                 "contexts": tuple(map(moved, sample.contexts)),
                 "retrieval_gt": tuple(tuple(map(named, group)) for group in sample.retrieval_gt),
                 "metadata": {
-                    "kind": kind and public_name(kind),
-                    "conversation": conversation_of(sample),
+                    "kind": sample.kind and public_name(sample.kind),
+                    "conversation": sample.conversation,
                 },
             }
         )

@@ -7,9 +7,11 @@ Splits are without leakage: what shares a document, or asks the same again, is n
 import hashlib
 import re
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from itertools import chain
-from typing import Annotated, NamedTuple
+from operator import attrgetter
+from pathlib import Path
+from typing import Annotated, Any, NamedTuple
 
 from pydantic import BeforeValidator
 
@@ -21,6 +23,7 @@ from groundset.run.run import Run
 
 # `datasets` reads "all" as every split; some formats name files so.
 _NAME = re.compile(r"(?!all\b)\w{1,60}", re.ASCII)
+_Name = tuple[str, str]  # of a document or a question
 
 
 class EvaluationSet(NamedTuple):
@@ -50,20 +53,6 @@ def joined(
         InputError: no sample is left, there are too few documents for the splits, or the runs give
             the same id to different things; the message names both.
     """
-    documents: dict[str, Document] = {}
-    chunks: dict[str, Chunk] = {}
-    samples: dict[str, Sample] = {}
-    first: dict[tuple[str, str], tuple[object, Run]] = {}
-
-    def is_new(kind: str, name: str, content: object, run: Run) -> bool:
-        known, other = first.setdefault((kind, name), (content, run))
-        if known != content:
-            raise InputError(
-                f"{kind} {name} of {run.folder} is another one than in {other.folder},"
-                " so they cannot be joined; export each run by itself"
-            )
-        return other is run
-
     verdicts = verdicts_of(review for run in runs for review in run.reviews)
     refused = {
         _asked(sample)
@@ -77,21 +66,25 @@ def joined(
             return given == {"signed"} if signed else "refused" not in given
         return not signed and _asked(sample) not in refused
 
+    documents: dict[str, Document] = {}
+    chunks: dict[str, Chunk] = {}
+    samples: dict[str, Sample] = {}
+    homes: dict[tuple[str, str], Path] = {}
     for run in runs:
-        documents |= {
-            name: each
-            for name, each in run.documents.items()
-            if is_new("document", name, each.text, run)
-        }
-        chunks |= {
-            name: chunk
-            for name, chunk in run.chunks.items()
-            if is_new("chunk", name, (chunk.doc_id, chunk.start, chunk.text), run)
-        }
-        found = [sample for sample in run.samples if is_taken(sample)]
-        samples |= {
-            each.id: each for each in found if is_new("sample", each.id, each.question, run)
-        }
+        taken = {sample.id: sample for sample in run.samples if is_taken(sample)}
+        kinds: list[tuple[str, dict[str, Any], Mapping[str, Any], Callable[[Any], object]]] = [
+            ("document", documents, run.documents, attrgetter("text")),
+            ("chunk", chunks, run.chunks, attrgetter("doc_id", "start", "text")),
+            ("sample", samples, taken, attrgetter("question")),
+        ]
+        for kind, known, found, content in kinds:
+            for name, each in found.items():
+                home = homes.setdefault((kind, name), run.folder)
+                if content(known.setdefault(name, each)) != content(each):
+                    raise InputError(
+                        f"{kind} {name} of {run.folder} is another one than in {home},"
+                        " so they cannot be joined; export each run by itself"
+                    )
     if not samples:
         why = (
             "no sample is signed; use `groundset review`"
@@ -115,12 +108,6 @@ def _asked(sample: Sample) -> tuple[str, ...]:
     return tuple(tokens(" ".join([sample.question, *(chunk.text for chunk in sample.contexts)])))
 
 
-def other_answers(sample: Sample) -> list[str]:
-    """Return the further reference answers of a sample, which imported sets can have."""
-    found = sample.metadata.get("answer_variants")
-    return [text for text in found if isinstance(text, str)] if isinstance(found, list) else []
-
-
 def relevant_ids(sample: Sample) -> list[str]:
     """Return the distinct ids of all groups of ``retrieval_gt``."""
     return list(dict.fromkeys(name for group in sample.retrieval_gt for name in group))
@@ -132,12 +119,11 @@ def parse_shares(given: str | Mapping[str, float]) -> dict[str, float]:
     Raises:
         ValueError: it is not of this form, or the shares do not add up to 1.
     """
-    text = (
-        given
+    pairs = (
+        [part.split("=") for part in given.split(",")]
         if isinstance(given, str)
-        else ",".join(f"{name}={share}" for name, share in given.items())
+        else list(given.items())
     )
-    pairs = [part.split("=") for part in text.split(",")]
     try:
         shares = {name.strip(): float(share) for name, share in pairs}
     except ValueError:
@@ -173,42 +159,35 @@ def split(
         InputError: there are fewer groups of documents than splits.
     """
     doc_ids = {chunk.chunk_id: chunk.doc_id for chunk in chunks}
-    links: dict[tuple[str, str], tuple[str, str]] = {}
-
-    def first_of(name: tuple[str, str]) -> tuple[str, str]:
-        while links.setdefault(name, name) != name:
-            name = links[name]
-        return name
-
-    of_sample: dict[str, tuple[str, str]] = {}
+    together: dict[_Name, set[_Name]] = {}  # what is linked to a document or a question
     for sample in samples:
-        ids = dict.fromkeys(
-            chain(*sample.retrieval_gt, (chunk.chunk_id for chunk in sample.contexts))
-        )
-        of_sample[sample.id] = ("document", doc_ids[next(iter(ids))])
-        linked = {first_of(("document", doc_ids[name])) for name in ids}
-        linked.add(first_of(("question", " ".join(tokens(sample.question)))))
-        links |= dict.fromkeys(linked, min(linked))
-    sizes = Counter(first_of(name) for name in of_sample.values())
+        named = chain(*sample.retrieval_gt, (chunk.chunk_id for chunk in sample.contexts))
+        linked = {("document", doc_ids[name]) for name in named} | {_question(sample)}
+        linked.update(*(together.get(name, ()) for name in linked))
+        together |= dict.fromkeys(linked, linked)
+    of_sample = {sample.id: min(together[_question(sample)]) for sample in samples}
+    sizes = Counter(of_sample.values())
     if len(sizes) < len(shares):
         raise InputError(
             f"--splits: the samples are about {len(sizes)} separate groups of documents (those that"
             f" share or repeat a question stay together), too few for {len(shares)} splits"
         )
     split_of = _spread(sizes, shares)
-    return {name: split_of[first_of(document)] for name, document in of_sample.items()}
+    return {name: split_of[first] for name, first in of_sample.items()}
 
 
-def _spread(
-    sizes: Mapping[tuple[str, str], int], shares: Mapping[str, float]
-) -> dict[tuple[str, str], str]:
+def _question(sample: Sample) -> _Name:
+    return "question", " ".join(tokens(sample.question))
+
+
+def _spread(sizes: Mapping[_Name, int], shares: Mapping[str, float]) -> dict[_Name, str]:
     """Assign names to splits so that the sums of their sizes come near the shares.
 
     The largest goes first, to the split that lacks most. A split that stays empty gets the smallest
     of the fullest.
     """
     lacking = {split: share * sum(sizes.values()) for split, share in sorted(shares.items())}
-    members: dict[str, list[tuple[str, str]]] = {split: [] for split in lacking}
+    members: dict[str, list[_Name]] = {split: [] for split in lacking}
     for name in sorted(
         sizes, key=lambda name: (-sizes[name], hashlib.sha256(name[1].encode()).digest())
     ):

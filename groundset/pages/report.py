@@ -18,12 +18,12 @@ from groundset.options import Options, option
 from groundset.pages.html import excerpt, marked, render
 from groundset.printing import say, say_lines
 from groundset.programs.errors import InputError
-from groundset.programs.text import one_line, plain, tokens
+from groundset.programs.text import one_line, tokens
 from groundset.programs.types import Reject, Sample
 from groundset.retrieval.gold import gold
 from groundset.retrieval.index import last_rank, ranks_of, settled
 from groundset.retrieval.retrievers import bm25
-from groundset.run.record import contradictions, kind_of, latest_reviews, signed
+from groundset.run.record import contradictions, latest_reviews, signed
 from groundset.run.run import Run, open_run
 from groundset.run.store import Review
 from groundset.stats import Values, bootstrap_mean, resampling_units, wilson
@@ -127,7 +127,7 @@ def report_record(run: Run, queries: Run | None = None) -> Figures:
 
 def _question(sample: Sample, reviews: Mapping[str, Review]) -> dict[str, Any]:
     passages = [
-        (chunk, excerpt(marked(one_line(plain(chunk.text)), sample.evidence, sample.answer)))
+        (chunk, excerpt(marked(one_line(chunk.passage), sample.evidence, sample.answer)))
         for chunk in sample.contexts
     ]
     return {"sample": sample, "passages": passages, "reviews": list(reviews.values())}
@@ -244,7 +244,7 @@ def _variety(run: Run) -> Figures:
     samples = run.samples
     return {
         "evolutions": _counts(sample.evolution for sample in samples),
-        "kinds": _counts(kind for sample in samples if (kind := kind_of(sample))),
+        "kinds": _counts(sample.kind for sample in samples if sample.kind),
         "first_words": _counts(
             (tokens(sample.question) or [""])[0][:_LONGEST_WORD] for sample in samples
         ),

@@ -140,7 +140,7 @@ def answered(
     groups = [(name,) for name in ticked] if together else [tuple(ticked)] if ticked else []
     contexts = [chunks[group[0]] for group in groups] or sample.contexts
     answer = answer if ticked else LANGUAGES[sample.language].unanswered
-    quotes = [evidence_in(plain(chunks[name].text), sample.question, answer) for name in ticked]
+    quotes = [evidence_in(chunks[name].passage, sample.question, answer) for name in ticked]
     facts = {"answerable": bool(ticked), "answered_by": reviewer}
     ranking = [chunks[name] for name in sample.metadata["ranking"]]
     return sample.model_copy(

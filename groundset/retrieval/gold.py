@@ -67,7 +67,7 @@ def _overlap(sample: Sample, own: Chunk, other: Chunk) -> bool:
 def evidence_in(sample: Sample, chunk: Chunk, shortest: int = 0) -> list[str]:
     """Return the evidence of a sample that stands in a chunk, as it stands there."""
     quotes = [quote for quote in sample.evidence if len(quote) >= shortest]
-    return list(filter(None, (find_quote(plain(chunk.text), quote) for quote in quotes)))
+    return list(filter(None, (find_quote(chunk.passage, quote) for quote in quotes)))
 
 
 def as_chunks(

@@ -10,7 +10,6 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from groundset.programs.text import plain
 from groundset.programs.types import Chunk, Hit, Retrieval
 from groundset.retrieval.embed import Embedder
 
@@ -73,7 +72,7 @@ class Index:
 
     def _hit(self, place: int, similarity: float) -> Hit:
         chunk = self._chunks[place]
-        return Hit(chunk.chunk_id, plain(chunk.text), chunk.topic, similarity)
+        return Hit(chunk.chunk_id, chunk.passage, chunk.topic, similarity)
 
 
 def round_trip(ranking: Sequence[Chunk], groups: Sequence[Sequence[str]]) -> Retrieval:

@@ -15,7 +15,6 @@ from groundset.programs.faq import STATED, is_asked, stated_questions
 from groundset.programs.forms import MULTI, PERSONAS
 from groundset.programs.languages import LANGUAGES, language_of
 from groundset.programs.outcome import Verdict
-from groundset.programs.text import plain
 from groundset.programs.types import Chunk, Reject, Sample, StepRecord
 from groundset.retrieval.gold import gold
 from groundset.retrieval.index import last_rank, ranks_of
@@ -133,7 +132,7 @@ class Attempts:
         if not self._options.guided or GIVEN in self._programs:
             return False
         chunk = self._chunks[task.chunks[0]]
-        stated = stated_questions(plain(chunk.text), chunk.topic, self._corpus.after(chunk))
+        stated = stated_questions(chunk.passage, chunk.topic, self._corpus.after(chunk))
         return any(not is_asked(question, task.asked) for question, _ in stated)
 
     def _ask(self, task: Task) -> Any:
@@ -141,7 +140,7 @@ class Attempts:
             return self._programs[GIVEN](question=task.question)
         options, chunks = self._options, [self._chunks[chunk_id] for chunk_id in task.chunks]
         passages, topics = (
-            [plain(chunk.text) for chunk in chunks],
+            [chunk.passage for chunk in chunks],
             [chunk.topic for chunk in chunks],
         )
         language = options.language or ""
@@ -192,7 +191,7 @@ class Attempts:
         read = [reading["chunk_id"] for reading in made.metadata.get("readings", ())]
         contexts = tuple(self._chunks[chunk_id] for chunk_id in ids or read or task.chunks)
         # A table may state its questions in several languages.
-        told = f"{made.question} {made.answer}" if made.kind == STATED else plain(contexts[0].text)
+        told = f"{made.question} {made.answer}" if made.kind == STATED else contexts[0].passage
         code = self._options.language or language_of(told)
         question = task.question or LANGUAGES[code].punctuated(made.question)
         index = self._preparing.index()

@@ -19,7 +19,6 @@ from groundset.programs.forms import EVOLUTIONS, MULTI, SIMPLE
 from groundset.programs.given import no_question
 from groundset.programs.heads import HeadJudge
 from groundset.programs.languages import ENGLISH, language_of
-from groundset.programs.text import plain
 from groundset.programs.types import Chunk
 from groundset.retrieval.embed import open_embedder
 from groundset.run.compiled import Compiled, load_compiled
@@ -117,7 +116,7 @@ def _lines(options: CommandOptions, corpus: Corpus, compiled: Compiled, made: in
     left = max(0, (options.size or options.row.size or len(asked)) - made)
     usable, share, line = _usable(asked, options, corpus, compiled)
     yield line
-    texts = [plain(chunk.text) for chunk in usable]
+    texts = [chunk.passage for chunk in usable]
     questions = {
         question
         for text, chunk in zip(texts, usable, strict=True)

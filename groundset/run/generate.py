@@ -33,7 +33,6 @@ from groundset.programs.outcome import RefusedError, Verdict, call, verdict
 from groundset.programs.profiled import read_profiles
 from groundset.programs.recipe import Search
 from groundset.programs.step import STEPS, step
-from groundset.programs.text import plain
 from groundset.programs.types import Chunk
 from groundset.retrieval.embed import Embedder, open_embedder
 from groundset.run.attempts import Attempts
@@ -381,7 +380,7 @@ def _run(
             across_documents=options.across_documents,
         )
         plan = Plan(
-            {chunk.chunk_id: plain(chunk.text) for chunk in asked},
+            {chunk.chunk_id: chunk.passage for chunk in asked},
             size=options.size or row.size or len(asked),
             mix=options.mix,
             kinds=options.kinds,
@@ -468,7 +467,7 @@ def _reading(setup: _Setup) -> Callable[[Chunk], Verdict]:
 
     def decide(chunk: Chunk) -> Verdict:
         try:
-            return verdict(call(judge, topic=chunk.topic, passage=plain(chunk.text)))
+            return verdict(call(judge, topic=chunk.topic, passage=chunk.passage))
         except RefusedError as refused:
             return Verdict(False, None, refused.reject.reason)
 

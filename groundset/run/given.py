@@ -14,7 +14,6 @@ from groundset.programs.errors import InputError
 from groundset.programs.forms import SIMPLE
 from groundset.programs.given import NEAREST, no_question
 from groundset.programs.recipe import Search
-from groundset.programs.text import plain
 from groundset.programs.types import Hit
 from groundset.retrieval.index import Index
 from groundset.retrieval.retrievers import bm25, fuse
@@ -79,7 +78,7 @@ def hybrid(corpus: Corpus, index: Callable[[], Index]) -> Search:
         dense = {hit.chunk_id: hit for hit in index().search(query)}
         found = [chunks[name] for name in fuse(list(dense), by_words(query))[:limit]]
         return [
-            dense.get(each.chunk_id) or Hit(each.chunk_id, plain(each.text), each.topic, 0.0)
+            dense.get(each.chunk_id) or Hit(each.chunk_id, each.passage, each.topic, 0.0)
             for each in found
         ]
 

@@ -141,7 +141,7 @@ class Plan:
             self._asked[chunk_id] += filter(None, questions)
         if sample is not None:
             self._good += 1
-            self._asked_kinds[str(sample.metadata.get("kind"))] += 1
+            self._asked_kinds[str(sample.kind)] += 1
             if attempt.state == "accepted":
                 self.accepted[sample.evolution] += 1
             else:

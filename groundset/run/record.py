@@ -87,7 +87,7 @@ def counts(samples: Sequence[Sample], rejects: Sequence[Reject]) -> dict[str, An
     return {
         "accepted": len(samples),
         "evolutions": dict(Counter(sample.evolution for sample in samples).most_common()),
-        "kinds": dict(Counter(filter(None, map(kind_of, samples))).most_common()),
+        "kinds": dict(Counter(sample.kind for sample in samples if sample.kind).most_common()),
         "alternatives": sum(
             any(len(group) > 1 for group in sample.retrieval_gt) for sample in samples
         ),
@@ -191,7 +191,7 @@ def question_row(sample: Sample, split: str | None) -> dict[str, Any]:
         "question": sample.question,
         "answer": sample.answer,
         "evolution": sample.evolution,
-        "kind": kind_of(sample),
+        "kind": sample.kind,
         "language": sample.language,
         "split": split,
         "contexts": [chunk.text for chunk in sample.contexts],
@@ -199,29 +199,10 @@ def question_row(sample: Sample, split: str | None) -> dict[str, Any]:
         "paths": [chunk.path for chunk in sample.contexts],
         "retrieval_gt": [list(group) for group in sample.retrieval_gt],
         "answerable": bool(sample.retrieval_gt),
-        "conversation": conversation_of(sample),
+        "conversation": sample.conversation,
         "rank": sample.retrieval.rank,
         "probability": sample.probability,
     }
-
-
-def kind_of(sample: Sample) -> str | None:
-    """Return the kind of a question, if known."""
-    kind = sample.metadata.get("kind")
-    return None if kind is None else str(kind)
-
-
-def conversation_of(sample: Sample) -> list[dict[str, str]] | None:
-    """Return the messages of a conversation, of which the question is the stand-alone form of the
-    last; or None.
-    """
-    found = sample.metadata.get("conversation")
-    try:  # imported samples may have any value here
-        return [
-            {key: str(message[key]) for key in ("role", "content")} for message in found or ()
-        ] or None
-    except (TypeError, KeyError):
-        return None
 
 
 def library_versions() -> dict[str, str]:
@@ -316,11 +297,10 @@ def contradictions(run: "Run") -> list[dict[str, Any]]:
     """
     pairs: Counter[tuple[str, str]] = Counter()
     for sample in run.samples:
-        variants = sample.metadata.get("variants")
         found = set()
-        for each in variants if isinstance(variants, list) else []:
+        for each in sample.variants:
             # Imported sets may mean something else by this name.
-            if isinstance(each, dict) and each.get("chunk_id") in run.chunks:
+            if each.get("chunk_id") in run.chunks:
                 own, other = sample.contexts[each.get("place", 0)], run.chunks[each["chunk_id"]]
                 found.add((min(own.path, other.path), max(own.path, other.path)))
         pairs.update((first, second) for first, second in found if first != second)

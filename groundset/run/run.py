@@ -22,7 +22,6 @@ from groundset.options import Options, option
 from groundset.printing import printable, say, say_lines
 from groundset.programs.errors import InputError, RunError
 from groundset.programs.forms import UNSURE
-from groundset.programs.text import plain
 from groundset.programs.types import Chunk, Document, Reject, Sample, StepRecord
 from groundset.run.record import (
     accepted,
@@ -418,7 +417,7 @@ def _show_rejects(console: Console, run: Run, options: ShowOptions) -> None:
 
 def _reject_row(run: Run, reject: Reject) -> dict[str, Any]:
     chunk = run.chunks.get(reject.chunk_id)
-    return {**reject.model_dump(mode="json"), "passage": plain(chunk.text) if chunk else ""}
+    return {**reject.model_dump(mode="json"), "passage": chunk.passage if chunk else ""}
 
 
 def _say_json(run: Run, kind: str, rows: Iterable[dict[str, Any]]) -> None:
@@ -467,7 +466,7 @@ def _print_chunks(console: Console, chunks: Sequence[Chunk]) -> None:
     for chunk in chunks:
         title = f"[italic]{_safe(chunk.topic)}[/italic] ({_safe(chunk.path)})"
         console.print(Padding(title, (0, 0, 0, 2)))
-        console.print(Padding(_safe(plain(chunk.text), lines=True), (0, 0, 0, 4)))
+        console.print(Padding(_safe(chunk.passage, lines=True), (0, 0, 0, 4)))
 
 
 def _safe(text: str, *, lines: bool = False) -> str:

@@ -16,10 +16,8 @@ import pytest
 from evaluation_sets import evaluation_set, many_documents, run_of, two_documents
 
 from groundset.exports.formats import EXPORTS, TABLES
-from groundset.exports.sets import other_answers
 from groundset.programs.types import Retrieval, Sample
 from groundset.rows import csv_rows
-from groundset.run.record import conversation_of
 
 ROOT = Path(__file__).parents[3]
 MESSAGES = [
@@ -420,8 +418,8 @@ def test_services_get_what_is_asked_what_is_expected_and_what_else_is_known(tmp_
 @pytest.mark.parametrize("value", ["x", [], [1], [{"role": "user"}], {"role": "user"}, 7, [None]])
 def test_foreign_values_in_metadata_are_ignored(value):
     odd = changed(metadata={"conversation": value, "answer_variants": value})
-    assert conversation_of(odd) is None
-    assert other_answers(odd) == []
+    assert odd.conversation is None
+    assert odd.other_answers == []
 
 
 @pytest.fixture

@@ -25,7 +25,6 @@ from rapidfuzz import fuzz
 from groundset import __version__
 from groundset.corpus.corpus import Corpus, read_corpus
 from groundset.corpus.options import CorpusOptions
-from groundset.exports.imports import save_ranked
 from groundset.files import json_text
 from groundset.options import DEFAULT_EMBEDDER, option
 from groundset.printing import Progress, say, say_lines, say_table
@@ -35,6 +34,7 @@ from groundset.programs.languages import LANGUAGES
 from groundset.programs.text import INSIDE_WORD, blanked, share
 from groundset.programs.types import Chunk, Document, Reject, Sample
 from groundset.retrieval import embed
+from groundset.run.ranked import save_ranked
 from groundset.run.record import verdicts_of
 from groundset.run.run import Run, open_run
 from groundset.run.store import REFUSED, check_new

@@ -117,10 +117,8 @@ class Progress(AbstractContextManager["Progress"]):
         self._phase, self._done, self._total, self._since = "", 0, 0, time.monotonic()
         self._is_running = False
         self._size = self._accepted = self._attempts = self._new = 0
-        self._has_answered, self._heard = False, 0.0  # when a step has answered last
-        self._refused: Counter[str] = Counter()
-        self._refusal: dict[str, Reject] = {}  # the last one of each step
-        self._reason = ""
+        self._heard: float | None = None  # when a step has answered last
+        self._rejects: list[Reject] = []
         self._answers_from = ""
         self._usage: Callable[[], Mapping[str, float]] = dict
         self._shown = 0.0  # when a plain line was last printed
@@ -177,7 +175,7 @@ class Progress(AbstractContextManager["Progress"]):
 
     def step(self, record: "StepRecord") -> None:  # noqa: ARG002 - what it said is not shown yet
         """Hear that a step has answered."""
-        self._has_answered, self._heard = True, time.monotonic()
+        self._heard = time.monotonic()
 
     def attempt(self, accepted: int, rejects: Sequence["Reject"] = ()) -> None:
         """Count a finished attempt: its accepted questions, and what was refused."""
@@ -185,16 +183,18 @@ class Progress(AbstractContextManager["Progress"]):
             self._attempts += 1
             self._accepted += accepted
             self._new += accepted
-            for reject in rejects:
-                self._refused[reject.step] += 1
-                self._reason = reject.reason
-                self._refusal[reject.step] = reject
-            if self._attempts == _TRIED and self._refused and self._new < _FEW * _TRIED:
+            self._rejects += rejects
+            if self._attempts == _TRIED and self._rejects and self._new < _FEW * _TRIED:
                 self.note(self._advice())
+
+    def _refused(self) -> list[tuple[str, int]]:
+        """Return how much each step has refused, the most first."""
+        return Counter(reject.step for reject in self._rejects).most_common()
 
     def _advice(self) -> str:
         """Return what refuses most, with an example, and what to do about it."""
-        last = self._refusal[self._refused.most_common(1)[0][0]]
+        step, _ = self._refused()[0]
+        last = [reject for reject in self._rejects if reject.step == step][-1]
         asked = f" ({last.question})" if last.question else ""
         return (
             f"only {self._new} of {self._attempts} attempts gave a sample; the step {last.step}"
@@ -231,16 +231,16 @@ class Progress(AbstractContextManager["Progress"]):
                 if self._phase
                 else ""
             )
-        if not self._has_answered and not self._attempts:
+        if self._heard is None and not self._attempts:
             return (
                 f"Waiting for the first answer of {self._answers_from or 'the model'} since"
                 f" {duration(waited)}"
             )
         usage = self._usage()
         parts = [f"{self._accepted} of {self._size} samples, {counted(self._attempts, 'attempt')}"]
-        if self._refused:
-            counts = ", ".join(f"{step} {count}" for step, count in self._refused.most_common())
-            parts.append(f"refused: {counts} (last: {shorten(self._reason, 100)})")
+        if self._rejects:
+            counts = ", ".join(f"{step} {count}" for step, count in self._refused())
+            parts.append(f"refused: {counts} (last: {shorten(self._rejects[-1].reason, 100)})")
         if usage:
             tokens = usage.get("prompt_tokens", 0) + usage.get("generated_tokens", 0)
             parts.append(f"{counted(round(usage.get('calls', 0)), 'call')}, {tokens:,.0f} tokens")

@@ -170,7 +170,6 @@ class _Adapting(Trainer):
             warmup_steps=_WARM_UP,
             per_device_train_batch_size=at_once,
             gradient_accumulation_steps=options.batch // at_once,
-            train_sampling_strategy="group_by_length",
             logging_steps=1,
             logging_nan_inf_filter=False,
             save_steps=1,

@@ -24,10 +24,10 @@ from groundset.programs.text import MAX_READ, plain
 from groundset.programs.types import Chunk, Sample
 from groundset.programs.untrusted import first_fault
 from groundset.retrieval import embed
-from groundset.retrieval.embed import Embedder
-from groundset.retrieval.index import UNRANKED, Index
+from groundset.retrieval.index import UNRANKED
 from groundset.rows import csv_rows, jsonl_rows, metadata_of, optional, parquet_rows, required
-from groundset.run.run import Run, save_run
+from groundset.run.ranked import save_ranked
+from groundset.run.run import Run
 from groundset.run.store import check_new
 
 _QA: tuple[str, ...] = ("qid", "query", "retrieval_gt", "generation_gt")
@@ -105,38 +105,6 @@ def import_files(options: ImportOptions) -> Run:
             record={"source": {"format": options.format, "files": names}},
             documents=documents,
         )
-
-
-def save_ranked(
-    out: Path,
-    embedder: Embedder,
-    progress: Progress,
-    *,
-    samples: Sequence[Sample],
-    chunks: Sequence[Chunk],
-    record: Mapping[str, Any],
-    **more: Any,
-) -> Run:
-    """Embed the chunks and rank the questions of a new run, and write it; see :func:`save_run`."""
-    progress.phase("Embedding chunks", len(chunks))
-    vectors = embedder.encode([chunk.text for chunk in chunks], on_done=progress.advance)
-    progress.phase("Ranking questions")
-    index = Index(vectors, chunks, embedder)
-    ranked = [
-        each.model_copy(update={"retrieval": index.rank(each.question, each.retrieval_gt)})
-        for each in samples
-    ]
-    used = {"name": embedder.name, "sha256": embedder.sha256}
-    configuration = {"recipe": None, **record.get("configuration", {}), "embedder": embedder.name}
-    return save_run(
-        out,
-        samples=ranked,
-        chunks=chunks,
-        vectors=vectors,
-        asked=embedder.encode([sample.question for sample in samples]),
-        record={**record, "configuration": configuration, "models": {"embedder": used}},
-        **more,
-    )
 
 
 class _ForeignSet:

@@ -280,14 +280,13 @@ class _Transport(StdlibTransport):  # DSPy's own, with an end to every answer
             raise NoAnswerError(
                 f"{self._name} redirects to another address; name that address if you trust it"
             )
-        body = b"".join(self._bounded(answer))
-        status = answer.status if answer.status >= 400 else _status_within(body)
+        status, body = _with_reason(answer.status, b"".join(self._bounded(answer)))
         return TransportResponse(
             status=status,
             reason=answer.reason,
             headers=answer.headers,
             http_version=answer.http_version,
-            chunks=iter([_with_reason(body) if status >= 400 else body]),
+            chunks=iter([body]),
             release=lambda _: answer.close(),
         )
 
@@ -300,32 +299,28 @@ class _Transport(StdlibTransport):  # DSPy's own, with an end to every answer
             yield part
 
 
-def _status_within(body: bytes) -> int:
-    """Return the status of an error in a body, which some servers send with 200."""
+def _with_reason(status: int, body: bytes) -> tuple[int, bytes]:
+    """Return the status and the body of an answer: of an error, which some servers send with 200,
+    with the reason where DSPy looks, without the key; servers differ in its place.
+    """
+    content: Any = None
+    body = body.replace(_key().encode() or b"\0", b"(the key)")
     with contextlib.suppress(ValueError, RecursionError):
         content = json.loads(body)
-        if isinstance(content, dict) and (error := content.get("error")):
-            code = str(error.get("code") if isinstance(error, dict) else "")
-            return int(code) if re.fullmatch(r"[45]\d\d", code) else 500
-    return 200
-
-
-def _with_reason(body: bytes) -> bytes:
-    """Return the body of an error with the reason where DSPy looks, without the key; servers differ
-    in its place.
-    """
-    body = body.replace(_key().encode() or b"\0", b"(the key)")
-    facts: dict[str, Any] = {}
-    reason: Any = body[:_MAX_REASON].decode("utf-8", "replace")
-    with contextlib.suppress(ValueError, LookupError, TypeError, AttributeError, RecursionError):
-        content = json.loads(body)
-        content = content[0] if isinstance(content, list) else content
-        error = content.get("error") or content
-        facts = error if isinstance(error, dict) else {}
-        reason = facts.get("message") or facts.get("detail") or (reason if facts else error)
-    if (name := str(facts.get("param") or "")) not in str(reason):
+    content = content[0] if isinstance(content, list) and content else content
+    content = content if isinstance(content, dict) else {}
+    error = content.get("error") or (content if status >= 400 else {})
+    facts = error if isinstance(error, dict) else {}
+    if status < 400:
+        if not error:
+            return status, body
+        code = str(facts.get("code"))
+        status = int(code) if re.fullmatch(r"[45]\d\d", code) else 500
+    said = body[:_MAX_REASON].decode("utf-8", "replace")
+    reason = str(facts.get("message") or facts.get("detail") or (said if facts else error or said))
+    if (name := str(facts.get("param") or "")) not in reason:
         reason = f"{reason} ({name})"
-    return json.dumps({"error": {**facts, "message": str(reason)[:_MAX_REASON]}}).encode()
+    return status, json.dumps({"error": {**facts, "message": reason[:_MAX_REASON]}}).encode()
 
 
 def _key() -> str:

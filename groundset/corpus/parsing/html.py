@@ -3,8 +3,8 @@ addresses.
 """
 
 import re
-from collections.abc import Collection, Iterator
-from itertools import product, takewhile
+from collections.abc import Collection, Iterator, Sequence
+from itertools import count, product, takewhile
 from typing import Any
 
 from bs4 import BeautifulSoup, Comment, Tag
@@ -105,6 +105,8 @@ _ELEMENTS = (
 _OPENING_TAG = re.compile(rf"\s*<(?:{_ELEMENTS})\b[^<>]*>", re.IGNORECASE)
 _CLOSING_TAG = re.compile(rf"</(?:{_ELEMENTS})>|<br ?/?>", re.IGNORECASE)
 _MIN_BLOCK = 80  # characters of a paragraph in a cell that lays out a page
+_CELLS = ["td", "th"]
+_CELLS = ["td", "th"]
 _MAX_SPAN, _MAX_CELLS = 1_000, 100_000  # rows or columns of a cell; cells of a table
 
 
@@ -299,15 +301,15 @@ def _is_noise(element: Tag, is_marked: bool, controlled: Collection[str]) -> boo
     menus of dishes.
     """
     classes, is_hidden = _classes(element), element.css.match(_HIDDEN)
-    is_named = bool(_BANNER.search(classes) or _NOISE_CLASS.search(classes))
-    if not (is_marked or is_named or is_hidden):
+    is_banner = _BANNER.search(classes)
+    if not (is_marked or is_hidden or is_banner or _NOISE_CLASS.search(classes)):
         return False
     texts = element.find_all(string=True)
     own = " ".join(text.strip() for text in texts if not text.find_parent("a"))
-    is_unlinked = len(own) > sum(len(link.get_text()) for link in element.find_all("a"))
     if _RUNNING.search(own):
         return False
-    if _BANNER.search(classes) or not is_hidden:
+    is_unlinked = len(own) > sum(len(link.get_text()) for link in element.find_all("a"))
+    if is_banner or not is_hidden:
         return not (is_unlinked and "menu" in classes.lower())
     above = element.find_previous_sibling()
     return element.name in _INLINE or not (
@@ -351,47 +353,62 @@ def _straighten(table: Tag) -> None:
     into paragraphs.
     """
     rows = table.find_all("tr")
-    blocks = () if table.find("th") else table.select("td h1, td h2, td h3, td h4, td p + p")
-    is_layout = any(len(block.get_text()) >= _MIN_BLOCK or block.name != "p" for block in blocks)
-    is_layout |= all(len(row.find_all(["td", "th"])) < 2 for row in rows) or len(rows) < 2
-    if is_layout or table.find("table") or table.get("role") in ("presentation", "none"):
-        for part in table.find_all(["tbody", "thead", "tr", "td", "th"]):
+    if _lays_out(table, rows):
+        for part in table.find_all(["tbody", "thead", "tr", *_CELLS]):
             part.name = "div" if part.find_parent("table") is table else part.name
         table.name = "div"
         return
     for string in table.find_all(string=lambda string: "|" in string):
         string.replace_with(string.replace("|", "\\|"))
-    grid: list[dict[int, Tag]] = [{} for _ in rows]  # by row and column
-    size = heads = 0
+    marked = list(takewhile(lambda row: row.find_parent("thead") or not row.find("td"), rows[:-1]))
+    # The first row may be a header without being marked as one; if it spans columns, the next ones
+    # belong to it.
+    spans = [_span(cell, "rowspan") for cell in rows[0].find_all(_CELLS, recursive=False)]
+    spanned = max(spans, default=0) if rows[0].select("[colspan]") else 0
+    heads = len(marked) or min(spanned, len(rows) - 1)
+    if not (grid := _grid(rows)):
+        return
+    for column, head in grid[0].items() if heads > 1 else ():
+        texts = [line[column].get_text(" ", strip=True) for line in grid[:heads] if column in line]
+        head.string = " ".join(filter(None, dict.fromkeys(texts)))
+    # Rows of their own: white space, sections and dropped rows between them would tear the table.
+    table.clear()
+    for line in [grid[0], *grid[max(1, heads) :]]:
+        row = Tag(name="tr")
+        row.extend([line[column] for column in sorted(line)])
+        table.append(row)
+
+
+def _lays_out(table: Tag, rows: Sequence[Tag]) -> bool:
+    """Return whether a table lays out a page: it has headings or paragraphs in it, or no columns or
+    rows.
+    """
+    if table.find("table") or table.get("role") in ("presentation", "none") or len(rows) < 2:
+        return True
+    blocks = () if table.find("th") else table.select("td h1, td h2, td h3, td h4, td p + p")
+    has_blocks = any(block.name != "p" or len(block.get_text()) >= _MIN_BLOCK for block in blocks)
+    return has_blocks or all(len(row.find_all(_CELLS)) < 2 for row in rows)
+
+
+def _grid(rows: Sequence[Tag]) -> list[dict[int, Tag]]:
+    """Return the cells of each row by their columns, with copies of those that span others; nothing
+    if they are too many.
+    """
+    grid: list[dict[int, Tag]] = [{} for _ in rows]
+    size = 0
     for number, row in enumerate(rows):
-        column = 0
-        for cell in row.find_all(["td", "th"], recursive=False):
-            while column in grid[number]:
-                column += 1
+        free = (column for column in count() if column not in grid[number])
+        for cell, first in zip(row.find_all(_CELLS, recursive=False), free, strict=False):
             height, width = min(_span(cell, "rowspan"), len(rows) - number), _span(cell, "colspan")
-            # The first row may be a header without being marked as one; if it spans both, the next
-            # ones belong to it.
-            heads = max(heads, height) if not number and row.select("[colspan]") else heads
             if (size := size + height * width) > _MAX_CELLS:
-                return
+                return []
             del cell["colspan"]
             for down, right in product(range(height), range(width)):
                 copy = Tag(name="td")
                 if down or not number or cell.name == "th":
                     copy.string = cell.get_text(" ", strip=True)
-                grid[number + down][column + right] = copy if down or right else cell
-    marked = list(takewhile(lambda row: row.find_parent("thead") or not row.find("td"), rows[:-1]))
-    heads = len(marked) or min(heads, len(rows) - 1)
-    for column in grid[0] if heads > 1 else ():
-        texts = (line[column].get_text(" ", strip=True) for line in grid[:heads] if column in line)
-        grid[0][column].string = " ".join(filter(None, dict.fromkeys(texts)))
-    # Rows of their own: white space, sections and dropped rows between them would tear the table.
-    table.clear()
-    for number, line in enumerate(grid):
-        if number == 0 or number >= heads:
-            row = Tag(name="tr")
-            row.extend([line[column] for column in sorted(line)])
-            table.append(row)
+                grid[number + down][first + right] = copy if down or right else cell
+    return grid
 
 
 def _span(cell: Tag, name: str) -> int:

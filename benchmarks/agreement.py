@@ -12,7 +12,7 @@ import json
 import sys
 from pathlib import Path
 
-from groundset.agreement import Method, Side, agreement, methods_at, side_of
+from groundset.agreement import Method, Side, agreement, methods_at, side_of, together
 from groundset.printing import say, say_table
 from groundset.programs.languages import language_of
 from groundset.retrieval.gold import GoldSpan, find_words
@@ -38,7 +38,7 @@ def real_questions(docs: Path, file: Path, run: Run) -> Side:
             # Of a sample of this side only question and language count.
             asked = {"question": row["question"], "language": language_of(row["question"])}
             samples.append(run[0].model_copy(update=asked))
-            places.append([found])
+            places.append([[[span] for span in found]])
     return Side(samples, places)
 
 
@@ -49,7 +49,7 @@ def main(docs: Path, file: Path, folder: Path) -> None:
     embedder = embedder_of(run)
     methods: list[Method] = []
     for size in SIZES:
-        methods += methods_at(size, run, embedder, ours, theirs)
+        methods += methods_at(size, run, embedder, together(ours, theirs))
     for measure in ("MRR", "recall@5"):
         found = agreement(run, ours, theirs, methods, measure)
         say_table([measure, "the set", "real questions"], found.table())

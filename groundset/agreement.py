@@ -26,7 +26,7 @@ from groundset.programs.languages import language_among
 from groundset.programs.text import one_line, share, tokens
 from groundset.programs.types import Chunk, Document, Sample
 from groundset.retrieval.embed import Embedder
-from groundset.retrieval.gold import GoldSpan, gold_spans, holders, words_near_gold
+from groundset.retrieval.gold import Places, gold_spans, holders, words_near_gold
 from groundset.retrieval.index import UNRANKED, Ranks, ranks_of
 from groundset.retrieval.retrievers import RETRIEVERS, Ranking
 from groundset.rows import named_rows, optional
@@ -45,12 +45,11 @@ class Side(NamedTuple):
     """Questions that chunks answer, and the places of these groups in the documents."""
 
     samples: Sequence[Sample]
-    places: Sequence[list[list[GoldSpan]]]
+    places: Sequence[Places]
 
     def ranks(self, rankings: Sequence[Ranking], chunks: Mapping[str, Chunk]) -> list[Ranks]:
         """Return the ranks of the groups of each question in rankings of some chunks."""
-        groups = holders(self.places, chunks)
-        return [ranks_of(*pair) for pair in zip(rankings, groups, strict=True)]
+        return list(map(ranks_of, rankings, holders(self.places, chunks)))
 
     def lengths(self) -> list[int]:
         """Return the number of words of each question."""
@@ -107,9 +106,12 @@ def side_of(samples: Sequence[Sample], chunks: Mapping[str, Chunk]) -> Side:
     return Side(samples, [gold_spans(sample, chunks) for sample in samples])
 
 
-def methods_at(
-    size: int, run: Run, embedder: Embedder, ours: Side, theirs: Side
-) -> Iterator[Method]:
+def together(ours: Side, theirs: Side) -> Side:
+    """Return the questions of a set, then those of the user."""
+    return Side([*ours.samples, *theirs.samples], [*ours.places, *theirs.places])
+
+
+def methods_at(size: int, run: Run, embedder: Embedder, asked: Side) -> Iterator[Method]:
     """Cut the documents of a run into chunks of a size, and search these with each retriever."""
     options = CorpusOptions(chunk_size=size)
     chunks = [
@@ -119,10 +121,9 @@ def methods_at(
     ]
     vectors = embedder.encode([chunk.text for chunk in chunks])
     cut = Run(run.folder, corpus=Corpus(dict(run.documents), chunks), vectors=vectors)
-    both = Side([*ours.samples, *theirs.samples], [*ours.places, *theirs.places])
-    questions = [sample.question for sample in both.samples]
+    questions = [sample.question for sample in asked.samples]
     for name, rankings in search(cut, embedder, questions, RETRIEVERS).items():
-        yield Method(f"{name} at {size}", size, both.ranks(rankings, cut.chunks))
+        yield Method(f"{name} at {size}", size, asked.ranks(rankings, cut.chunks))
 
 
 def agreement(

@@ -32,6 +32,7 @@ from groundset.agreement import (
     methods_at,
     own_questions,
     side_of,
+    together,
 )
 from groundset.files import check_target, write_rows
 from groundset.options import Options, expanded, option
@@ -276,13 +277,14 @@ def compare(options: RoundtripOptions) -> Comparison:
             " it"
         )
     own = _own_side(options.against, run) if options.against else Side([], [])
-    asked = [*samples, *own.samples]
+    ours = side_of(samples, run.chunks)
+    asked = together(ours, own)
     groups = [*gold(samples, run.chunks), *holders(own.places, run.chunks)]
     agreed, count = None, len(samples)
     with Progress(quiet=options.quiet) as progress:
-        progress.phase(f"Searching {len(asked):,} questions")
+        progress.phase(f"Searching {len(groups):,} questions")
         embedder = embedder_of(run)
-        rankings = _rankings(options, run, embedder, asked, groups)
+        rankings = _rankings(options, run, embedder, asked.samples, groups)
         results = [
             measured(name, found[:count], groups[:count], units) for name, found in rankings.items()
         ]
@@ -291,10 +293,9 @@ def compare(options: RoundtripOptions) -> Comparison:
                 Method(name, 0, [*map(ranks_of, found, groups)]) for name, found in rankings.items()
             ]
             usual = float(np.median([len(chunk.text) for chunk in run.chunks.values()]))
-            ours = side_of(samples, run.chunks)
             for size in (round(factor * usual) for factor in SIZES):
                 progress.phase(f"Searching chunks of {size:,} characters")
-                methods += methods_at(size, run, embedder, ours, own)
+                methods += methods_at(size, run, embedder, asked)
             agreed = agreement(run, ours, own, methods, options.measure)
     tested = (
         _gate(options.baseline, run, samples, groups[:count], results[-1], options.measure)

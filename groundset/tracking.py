@@ -22,7 +22,6 @@ from platformdirs import user_data_path
 from groundset.files import encodable, json_text, write_text
 from groundset.privacy import without_secrets
 from groundset.programs.errors import InputError, StateError, TrackingError, first_line
-from groundset.programs.text import one_line
 
 if TYPE_CHECKING:
     from groundset.compiling import Report
@@ -30,7 +29,7 @@ if TYPE_CHECKING:
 
 FOLDER, RUNS = "mlruns", "groundset-generate"
 VARIABLE = "MLFLOW_TRACKING_URI"
-_SQLITE = "sqlite:///"
+SQLITE = "sqlite:///"
 # Two letters or more: not a Windows drive.
 _ADDRESS = re.compile(r"[a-z][a-z0-9+.-]+:", re.IGNORECASE)
 _PATH = re.compile(r"(?:^|(?<=:))(?:[A-Za-z]:)?(?:~[^/\\]*|\.{1,2})?[/\\].*", re.DOTALL)
@@ -56,9 +55,7 @@ _USAGE = (
 )
 # What a server need not know of a run.
 _PRIVATE = ("documents", "chunks", "questions", "about", "like", "personas", "profile_file")
-_TRACES = re.compile(r"[a-z][a-z0-9+.-]+://[^\s#]*#.+", re.IGNORECASE)
 _TRACES_AT_ONCE, _MOST_TRACES = 100, 10_000
-_ASKED = ("question", "query", "input", "prompt", "message")  # names of inputs
 
 
 class Location(NamedTuple):
@@ -100,47 +97,7 @@ def location(tracking: str | None = None) -> Location:
     except OSError as error:
         raise InputError(f"--tracking {given or folder}: {error.strerror or error}") from error
     folder = folder.absolute()
-    return Location(f"{_SQLITE}{folder / 'mlflow.db'}", folder / "artifacts")
-
-
-def names_traces(source: str | Path) -> bool:
-    """Return whether a source of questions is an experiment of a store: ``URI#EXPERIMENT``."""
-    return bool(_TRACES.fullmatch(str(source)))
-
-
-def questions_of_traces(source: str) -> list[str]:
-    """Return what the newest traces of an experiment asked, from ``URI#EXPERIMENT``.
-
-    Raises:
-        InputError: there is no such experiment, or nothing that its traces asked.
-        TrackingError: the store failed.
-    """
-    uri, _, experiment = source.partition("#")
-    file = Path(uri.removeprefix(_SQLITE))
-    if uri.startswith(_SQLITE) and not file.is_file():  # MLflow would make it
-        raise InputError(f"{source}: there is no database {file}")
-    found = Tracking(uri).asked(experiment)
-    if not found:
-        raise InputError(
-            f"{without_secrets(source)}: no trace has a question among the inputs of its root span"
-        )
-    return found
-
-
-def _question(inputs: Any) -> str:
-    """Return what inputs of a root span ask, on one line; nothing if that is not plain, or of a
-    later turn, whose question may not stand alone.
-    """
-    match inputs:
-        case str():
-            return one_line("".join(each if each.isprintable() else " " for each in inputs))
-        case {"messages": [*turns]}:
-            said = [turn.get("content") for turn in turns if turn.get("role") == "user"]
-            return _question(said[0]) if len(said) == 1 else ""
-        case dict():
-            texts = [inputs[name] for name in _ASKED if isinstance(inputs.get(name), str)]
-            return _question(texts[0]) if texts else ""
-    return ""
+    return Location(f"{SQLITE}{folder / 'mlflow.db'}", folder / "artifacts")
 
 
 def _is_mine(folder: Path) -> bool:
@@ -155,10 +112,10 @@ def _from_uri(uri: str) -> Location:
             f"--tracking or {VARIABLE}: {without_secrets(uri)} is not an address ({error})"
         ) from error
     if parts.scheme.partition("+")[0] in ("sqlite", "file") and parts.netloc in ("", "localhost"):
-        if not uri.startswith(_SQLITE):
+        if not uri.startswith(SQLITE):
             return Location(uri)
         # MLflow would put the artifacts of a local database into the working directory.
-        return Location(uri, Path(uri.removeprefix(_SQLITE)).parent / "artifacts")
+        return Location(uri, Path(uri.removeprefix(SQLITE)).parent / "artifacts")
     return Location(uri, None, parts.netloc or without_secrets(uri))
 
 
@@ -187,15 +144,15 @@ class Tracking:
             # that nobody waits for.
             self.client._link_prompt_to_experiment = lambda *_: None
 
-    def asked(self, experiment: str) -> list[str]:
-        """Return what the newest traces of an experiment asked, the newest first; nothing else of
-        them is kept.
+    def inputs_of_traces(self, experiment: str) -> list[Any]:
+        """Return the inputs of the root spans of the newest traces of an experiment, the newest
+        first.
 
         Raises:
             InputError: there is no such experiment.
             TrackingError: the store failed.
         """
-        found: list[str] = []
+        found: list[Any] = []
         with self._guarded():
             known = self.client.get_experiment_by_name(experiment)
             if known is None:
@@ -207,10 +164,8 @@ class Tracking:
                 page = self.client.search_traces(
                     locations=[known.experiment_id], max_results=_TRACES_AT_ONCE, page_token=token
                 )
-                roots = (
-                    span for each in page for span in each.data.spans if span.parent_id is None
-                )
-                found += filter(None, (_question(root.inputs) for root in roots))
+                spans = (span for each in page for span in each.data.spans)
+                found += [span.inputs for span in spans if span.parent_id is None]
                 token, seen = page.token, seen + len(page)
                 if not token:
                     break

@@ -18,7 +18,14 @@ WORDS = [
 
 # Of documents of three chunks each, every one about a word of its own.
 CHUNKS = [
-    chunk(f"d{n // 3}-{n % 3}", f"{word} stone path", doc_id=f"d{n // 3}", title="T")
+    chunk(
+        f"d{n // 3}-{n % 3}",
+        f"{word} stone path",
+        doc_id=f"d{n // 3}",
+        title="T",
+        start=20 * (n % 3),
+        end=20 * (n % 3) + len(f"{word} stone path"),
+    )
     for n, word in enumerate(WORDS)
 ]
 

@@ -13,7 +13,7 @@ from groundset.programs.languages import LANGUAGES
 from groundset.programs.text import one_line, plain
 from groundset.programs.types import Chunk, Document, Sample
 
-Groups = list[list[str]]
+Groups = Sequence[Sequence[str]]
 _AROUND = 200  # characters
 
 
@@ -25,43 +25,13 @@ class GoldSpan(NamedTuple):
     end: int
 
 
-def gold(samples: Sequence[Sample], chunks: Mapping[str, Chunk]) -> list[Groups]:
-    """Return the groups of each sample with all chunks that serve; those that become equal are
-    one.
-    """
-    copies, neighbours = _copies_and_neighbours(chunks)
-    found = []
-    for sample in samples:
-        groups: dict[frozenset[str], list[str]] = {}
-        for group in sample.retrieval_gt:
-            serving = dict.fromkeys(group)
-            for own in map(chunks.__getitem__, group):
-                near = (each for each in neighbours[own.doc_id] if _overlap(sample, own, each))
-                same = (copy for each in (own, *near) for copy in copies[each.text])
-                serving |= dict.fromkeys(same)
-            groups.setdefault(frozenset(serving), list(serving))
-        found.append(list(groups.values()))
-    return found
+# Of the groups of a question, in each chunk of a group.
+Places = Sequence[Sequence[Sequence[GoldSpan]]]
 
 
-def _copies_and_neighbours(
-    chunks: Mapping[str, Chunk],
-) -> tuple[Mapping[str, list[str]], Mapping[str, list[Chunk]]]:
-    """Return the ids of chunks by their text, and the chunks of each document."""
-    copies, neighbours = defaultdict(list), defaultdict(list)
-    for chunk in chunks.values():
-        copies[chunk.text].append(chunk.chunk_id)
-        neighbours[chunk.doc_id].append(chunk)
-    return copies, neighbours
-
-
-def _overlap(sample: Sample, own: Chunk, other: Chunk) -> bool:
-    """Return whether the evidence of a chunk lies in what another one shares with it."""
-    start, end = max(own.start, other.start), min(own.end, other.end)
-    if start >= end:
-        return False
-    shared = own.text[start - own.start : end - own.start]
-    return _has_all(shared, evidence_in(sample, own))
+def gold(samples: Iterable[Sample], chunks: Mapping[str, Chunk]) -> list[Groups]:
+    """Return the groups of each sample with all chunks that serve."""
+    return holders([gold_spans(sample, chunks) for sample in samples], chunks, whole=True)
 
 
 def evidence_in(sample: Sample, chunk: Chunk, shortest: int = 0) -> list[str]:
@@ -78,14 +48,15 @@ def as_chunks(
     """
     ranking = []
     for text in texts:
-        held = [
-            name
-            for group in groups
-            for name in group[:1]
-            if holds_passage(text, chunks[name].text, evidence_in(sample, chunks[name], TELLING))
+        serving = [
+            [name for name in group if _serves(text, sample, chunks[name])] for group in groups
         ]
-        ranking += held or [text]
+        ranking += [names[0] for names in serving if names] or [text]
     return ranking
+
+
+def _serves(text: str, sample: Sample, chunk: Chunk) -> bool:
+    return holds_passage(text, chunk.text, evidence_in(sample, chunk, TELLING))
 
 
 def holds_passage(text: str, passage: str, evidence: Sequence[str]) -> bool:
@@ -98,15 +69,14 @@ def _has_all(text: str, parts: Sequence[str]) -> bool:
     return bool(parts) and all(one_line(part) in bare for part in parts)
 
 
-def gold_spans(sample: Sample, chunks: Mapping[str, Chunk]) -> list[list[GoldSpan]]:
-    """Return the places of the evidence of each group; a chunk without any is one as a whole."""
-    return [
-        [place for name in group for place in _places(sample, chunks[name])]
-        for group in sample.retrieval_gt
-    ]
+def gold_spans(sample: Sample, chunks: Mapping[str, Chunk]) -> Places:
+    """Return the places of the evidence in each chunk of each group; a chunk without any is one as
+    a whole.
+    """
+    return [[_spans(sample, chunks[name]) for name in group] for group in sample.retrieval_gt]
 
 
-def _places(sample: Sample, chunk: Chunk) -> list[GoldSpan]:
+def _spans(sample: Sample, chunk: Chunk) -> list[GoldSpan]:
     spans = [find_words(chunk.text, quote) for quote in evidence_in(sample, chunk)]
     return [
         GoldSpan(chunk.doc_id, chunk.start + start, chunk.start + end)
@@ -124,30 +94,36 @@ def find_words(text: str, words: str) -> tuple[int, int] | None:
 
 
 def holders(
-    asked: Iterable[Sequence[Sequence[GoldSpan]]], chunks: Mapping[str, Chunk]
+    asked: Iterable[Places], chunks: Mapping[str, Chunk], *, whole: bool = False
 ) -> list[Groups]:
-    """Return the chunks that hold half of a passage of each group, or lie half in it, with their
-    copies.
+    """Return the chunks that hold half of a place of each group, or lie half in it, or else hold
+    all places of a chunk wholly, and their copies; groups that become equal are one.
     """
-    copies, inside = _copies_and_neighbours(chunks)
+    copies, inside = defaultdict(list), defaultdict(list)
+    for chunk in chunks.values():
+        copies[chunk.text].append(chunk.chunk_id)
+        inside[chunk.doc_id].append(chunk)
+    fits = all if whole else any
 
-    def holding(group: Sequence[GoldSpan]) -> list[str]:
+    def holding(group: Sequence[Sequence[GoldSpan]]) -> tuple[str, ...]:
         held = [
-            chunk for place in group for chunk in inside[place.doc_id] if _shares_half(place, chunk)
+            chunk
+            for spans in group
+            for chunk in inside[spans[0].doc_id]
+            if fits(_holds(chunk, span, whole) for span in spans)
         ]
-        return list(dict.fromkeys(copy for chunk in held for copy in copies[chunk.text]))
+        return tuple(sorted({copy for chunk in held for copy in copies[chunk.text]}))
 
-    return [list(map(holding, groups)) for groups in asked]
+    return [list(dict.fromkeys(map(holding, groups))) for groups in asked]
 
 
-def _shares_half(place: GoldSpan, chunk: Chunk) -> bool:
+def _holds(chunk: Chunk, place: GoldSpan, whole: bool) -> bool:
     shared = min(place.end, chunk.end) - max(place.start, chunk.start)
-    return shared > 0 and 2 * shared >= min(place.end - place.start, chunk.end - chunk.start)
+    size = place.end - place.start
+    return shared == size if whole else 0 < min(size, chunk.end - chunk.start) <= 2 * shared
 
 
-def words_near_gold(
-    sample: Sample, groups: Sequence[Sequence[GoldSpan]], documents: Mapping[str, Document]
-) -> float:
+def words_near_gold(sample: Sample, groups: Places, documents: Mapping[str, Document]) -> float:
     """Return the share of the content words of a question that stand near one of its passages, the
     highest of all.
     """
@@ -157,5 +133,6 @@ def words_near_gold(
             documents[place.doc_id].text[max(0, place.start - _AROUND) : place.end + _AROUND],
         )
         for group in groups
-        for place in group
+        for spans in group
+        for place in spans
     )

@@ -69,11 +69,9 @@ def generate(options: GenerateOptions) -> int:
     for line in [] if options.quiet else summary(Run(options.out)):
         say(line)
     _track(options)
-    status = (
-        _STATUS[ending]
-        if journal.signal is None or ending != "interrupted"
-        else _SIGNALLED + journal.signal
-    )
+    status = _STATUS[ending]
+    if journal.signal is not None and ending == "interrupted":
+        status = _SIGNALLED + journal.signal
     if not has_ended:  # a normal exit would crash the runtime of a model in the middle of a call
         sys.stdout.flush()
         sys.stderr.flush()
@@ -129,9 +127,8 @@ class _Setup(NamedTuple):
         """Return the entries of ``run.json`` on what a run is made with."""
         options, compiled = self.options, self.compiled
         return {
-            "configuration": options.model_dump(
-                mode="json", exclude={"tracking"}
-            ),  # it may hold a password
+            # The address of a store may hold a password.
+            "configuration": options.model_dump(mode="json", exclude={"tracking"}),
             "models": self.models(),
             "compiled": {
                 "which": options.compiled,
@@ -315,11 +312,9 @@ def _told(options: GenerateOptions, lm: Model, critic: Model | None) -> str:
     """Return in one line who writes, who judges, and which forms of question are asked for."""
     if options.questions:
         return f"{lm.name} reads and answers your questions"
-    writes = (
-        "completes questions that a parser begins (--guided)"
-        if options.guided
-        else "writes the questions"
-    )
+    writes = "writes the questions"
+    if options.guided:
+        writes = "completes questions that a parser begins (--guided)"
     judges = (
         "fitted classifiers judge" if options.critic == "head" else f"{(critic or lm).name} judges"
     )

@@ -21,7 +21,7 @@ from groundset.rows import named_rows, optional
 from groundset.run.engine import Duplicates
 from groundset.run.plan import Plan, Task
 from groundset.run.store import Attempt, Store
-from groundset.tracking import names_traces, questions_of_traces
+from groundset.run.values import names_traces, questions_of_traces
 
 _MOST = 10_000  # different questions; grouping takes quadratic time
 

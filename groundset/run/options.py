@@ -19,8 +19,7 @@ from groundset.programs.languages import name_of
 from groundset.programs.users import READER, STAFF, USERS, Users, measured
 from groundset.run.recipes import GIVEN, PROFILED, RECIPES, RecipeSpec
 from groundset.run.run import Run
-from groundset.run.values import parse_mix, prices, read_texts
-from groundset.tracking import names_traces
+from groundset.run.values import names_traces, parse_mix, prices, read_texts
 
 _SHARE = 0.2  # of the mix, for the form that --personas adds
 JUDGE_LM = "qwen2.5-coder-1.5b"  # the smallest model whose shipped judge writes answers

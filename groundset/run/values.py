@@ -1,15 +1,20 @@
-"""Values of options of a run, as they are read from texts and files."""
+"""Values of options of a run, as they are read from texts, files and traces."""
 
 import re
 from pathlib import Path
 from typing import Any
 
+from groundset.privacy import without_secrets
+from groundset.programs.errors import InputError
+from groundset.programs.text import one_line
 from groundset.programs.untrusted import MAX_ROW, small_text
-from groundset.tracking import names_traces, questions_of_traces
+from groundset.tracking import SQLITE, Tracking
 
 _DEAREST = 1e9  # price of a million tokens
 _LONGEST, _MOST_LINES = 500, 1_000  # characters of a persona or query, and lines of a file of them
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
+_TRACES = re.compile(r"[a-z][a-z0-9+.-]+://[^\s#]*#.+", re.IGNORECASE)
+_ASKED = ("question", "query", "input", "prompt", "message")  # names of inputs
 
 
 def parse_mix(value: Any) -> Any:
@@ -64,6 +69,49 @@ def _text(item: str | Path) -> str:
     if str(item).endswith(".txt"):
         return small_text(Path(item).expanduser(), MAX_ROW)
     return str(item)
+
+
+def names_traces(source: str | Path) -> bool:
+    """Return whether a source of questions is an experiment of a store: ``URI#EXPERIMENT``."""
+    return bool(_TRACES.fullmatch(str(source)))
+
+
+def questions_of_traces(source: str) -> list[str]:
+    """Return what the newest traces of an experiment asked, from ``URI#EXPERIMENT``.
+
+    Raises:
+        InputError: there is no such experiment, or nothing that its traces asked.
+        TrackingError: the store failed.
+    """
+    uri, _, experiment = source.partition("#")
+    file = Path(uri.removeprefix(SQLITE))
+    if uri.startswith(SQLITE) and not file.is_file():  # MLflow would make it
+        raise InputError(f"{source}: there is no database {file}")
+    inputs = Tracking(uri).inputs_of_traces(experiment)
+    found = list(filter(None, map(_question, inputs)))
+    if not found:
+        raise InputError(
+            f"{without_secrets(source)}: no trace has a question among the inputs of its root span"
+        )
+    return found
+
+
+def _question(inputs: Any) -> str:
+    """Return what inputs of a root span ask, on one line; nothing if that is not plain, or of a
+    later turn, whose question may not stand alone.
+    """
+    match inputs:
+        case str():
+            return one_line("".join(each if each.isprintable() else " " for each in inputs))
+        case {"messages": [*turns]}:
+            users = [
+                turn for turn in turns if isinstance(turn, dict) and turn.get("role") == "user"
+            ]
+            return _question(users[0].get("content")) if len(users) == 1 else ""
+        case dict():
+            texts = [inputs[name] for name in _ASKED if isinstance(inputs.get(name), str)]
+            return _question(texts[0]) if texts else ""
+    return ""
 
 
 def prices(text: str) -> tuple[float, float]:

@@ -106,7 +106,7 @@ def test_gold_is_found_in_chunks_of_another_size():
     text = "The gate opens at seven. Visitors pay\n**four** crowns. Dogs stay outside the walls."
     whole = chunk("whole", text)
     asked = sample("q", whole, metadata={"evidence": "Visitors pay four crowns"})
-    [[place]] = gold_spans(asked, {"whole": whole})
+    [[[place]]] = gold_spans(asked, {"whole": whole})
     assert text[place.start : place.end] == "Visitors pay\n**four** crowns"
     parts = [
         chunk("before", text[:30]),
@@ -114,5 +114,5 @@ def test_gold_is_found_in_chunks_of_another_size():
         chunk("copy", text[:30], doc_id="other"),
     ]
     chunks = {part.chunk_id: part for part in parts}
-    assert holders([[[place]]], chunks) == [[["after"]]]
-    assert holders([[[GoldSpan("d", 0, 20)]]], chunks) == [[["before", "copy"]]]
+    assert holders([[[[place]]]], chunks) == [[("after",)]]
+    assert holders([[[[GoldSpan("d", 0, 20)]]]], chunks) == [[("before", "copy")]]

@@ -385,17 +385,12 @@ def test_hard_keeps_what_searches_disagree_on_and_says_so(opened, tmp_path):
 
     opened.script.answers["reword"] = reword
     run = opened.run(size=6, mix="simple=1", hard=True)
-    ranks = {(sample.question.endswith("'s mill"), sample.retrieval.rank == 1) for sample in run}
-    assert ranks == {(True, False)}
-    agreed = [each for each in run.rejects if each.step == "retrieval"]
-    assert agreed
-    assert {each.reason for each in agreed} == {"searches agree on it: rank 1"}
-    assert not any("'s mill" in each.question for each in agreed)
-    assert run.record["selected"] == SELECTED
+    assert all(sample.question.endswith("'s mill") for sample in run)
+    agreed = {each.reason for each in run.rejects if each.step == "retrieval"}
+    assert agreed == {"searches agree on it: rank 1"}
     assert run.save(tmp_path / "saved").record["selected"] == SELECTED
     assert SELECTED in summary(run)
     assert SELECTED in report_page(run).replace("\n", " ")
-    assert "selected" not in opened.run(size=3, mix="simple=1", out=tmp_path / "all").record
 
 
 def test_profiled_asks_about_what_a_search_for_clues_finds(opened, tmp_path):

@@ -143,8 +143,5 @@ def _in_turn(rows: Iterable[dspy.Example]) -> list[dspy.Example]:
 
 
 def is_complete(step: str, example: dspy.Example) -> bool:
-    """Return whether an example can be a whole demo: it has all outputs of its step, but for the
-    answer to a question that the judge refuses.
-    """
-    missing = {name for name in STEPS[step].signature.output_fields if name not in example}
-    return not missing or (step == "judge" and missing == {"answer"} and not example.good)
+    """Return whether an example has all outputs of its step, so that it can be a whole demo."""
+    return all(name in example for name in STEPS[step].signature.output_fields)

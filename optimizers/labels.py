@@ -38,7 +38,7 @@ class Row(BaseModel):
     misspelt.
 
     ``split`` may be left out: it is then that of other rows about its document, else
-    :func:`split_of` the document. ``licence`` is set on rows from a public data set.
+    :func:`split_of` the document.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -48,7 +48,6 @@ class Row(BaseModel):
     documents: Texts = ()
     split: Split | None = None
     language: Text = "en"
-    licence: str = ""
     annotation_pass: int = Field(default=1, ge=1)
 
     @property
@@ -223,7 +222,7 @@ def checked(files: Sequence[Path]) -> tuple[list[Row], list[str]]:
             both = f"{splits[leaks[0]]} and {split}"
             problems.append(f"{where}: document {leaks[0]} is in two splits: {both}")
         else:
-            rows.append(row.model_copy(update={"split": split}))
+            rows.append(row if row.split else row.model_copy(update={"split": split}))
     return rows, problems
 
 

@@ -100,7 +100,13 @@ def in_splits(
     splits: dict[Split, list[dspy.Example]] = {}
     for split in SPLITS:
         of_split = [example for example in found if example.split == split]
-        complete = [each for each in of_split if name not in STEPS or is_complete(name, each)]
+        complete = [
+            each
+            for each in of_split
+            if name not in STEPS
+            or is_complete(name, each)
+            or (each.id in first and each.get("good") is False)  # what is refused needs no answer
+        ]
         if split == "train" and len(complete) >= _FEWEST:
             of_split = complete
         splits[split] = spread(of_split, seed=seed, first=first)

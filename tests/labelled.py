@@ -50,24 +50,20 @@ def questions(of_split: int = 12) -> list[dict[str, Any]]:
 
 def golds(of_split: int) -> list[dict[str, Any]]:
     """Return good chunks of all splits, and gold rows of what can be asked about each."""
-    asked = {"question": "Who built the weir at Ebbing?", "answer": "Jonas Alder", "kind": "fact"}
-    asked |= {"step": "ask", "evidence": "Jonas Alder", "answers": "short"}
+    asked = {"question": "Who built the weir at Ebbing?", "answer": "Jonas Alder"}
+    written = {"forms": ["simple: ask"], "answers": "in few words", "evidence": ["Jonas Alder"]}
+    written |= {"step": "ask", "form": "simple", "kind": "fact"}
     rows = []
     for split in ("train", "dev", "test"):
         for number in range(of_split):
             place = {"document": f"{split}{number % 2}", "split": split, "topic": "Ebbing"}
-            chunk = {"id": f"{split}{number}", "text": f"{PASSAGE} It has {number} gates."}
-            fact = {name: asked[name] for name in ("question", "answer", "kind")} | {"fact": FACT}
+            passage = f"{PASSAGE} It has {number} gates."
+            chunk = {"id": f"{split}{number}", "text": passage, "label": "good", "reason": "ok"}
+            about = {**place, **asked, "passage": passage}
             rows += [
-                {**place, **chunk, "label": "good", "reason": "ok"},
-                {**place, **asked, "id": f"{split}-a{number}", "passage": chunk["text"]},
-                {
-                    **place,
-                    **fact,
-                    "step": "question",
-                    "id": f"{split}-f{number}",
-                    "chunk": chunk["id"],
-                },
+                {**place, **chunk},
+                {**about, **written, "id": f"{split}-a{number}"},
+                {**about, "step": "fact", "fact": FACT, "id": f"{split}-f{number}"},
             ]
     return rows
 

@@ -30,7 +30,7 @@ REFERENCES = (
 QUESTION = "Which engineer led the work on the Lowen harbour bridge?"
 # Their probabilities by the code that the shipped heads were fitted with; any change of a feature
 # shows.
-GOLDEN = [0.73180187, 0.00185779, 0.25821645, 0.88175857]
+GOLDEN = [0.73180187, 0.00185779, 0.35437079, 0.88175857]
 NO_VECTORS = np.zeros((2, 384), dtype=np.float32)
 
 

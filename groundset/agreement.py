@@ -8,7 +8,7 @@ one of the set.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from itertools import combinations
+from itertools import chain, combinations
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -22,13 +22,13 @@ from groundset.corpus.options import CorpusOptions
 from groundset.printing import counted
 from groundset.programs.errors import InputError
 from groundset.programs.forms import SIMPLE
-from groundset.programs.languages import language_among
+from groundset.programs.languages import LANGUAGES, language_among
 from groundset.programs.text import one_line, share, tokens
 from groundset.programs.types import Chunk, Document, Sample
 from groundset.retrieval.embed import Embedder
-from groundset.retrieval.gold import Places, gold_spans, holders, words_near_gold
+from groundset.retrieval.gold import Places, gold_spans, holders
 from groundset.retrieval.index import UNRANKED, Ranks, ranks_of
-from groundset.retrieval.retrievers import RETRIEVERS, Ranking
+from groundset.retrieval.retrievers import RETRIEVERS
 from groundset.rows import named_rows, optional
 from groundset.run.run import Run, open_run
 from groundset.searching import MEASURES, search
@@ -37,6 +37,7 @@ from groundset.stats import REACH, Estimate, Values, quartiles
 SIZES = (0.4, 2.5)  # of the chunks that documents are cut into again, times those of the run
 _MOST = 10_000  # own questions
 _FEWEST = 20  # own questions that say which of two methods is better, if it is much
+_AROUND = 200  # characters of a passage
 _DRAWS = 300
 _ROUNDING = 1e-9  # of a mean difference
 
@@ -47,18 +48,24 @@ class Side(NamedTuple):
     samples: Sequence[Sample]
     places: Sequence[Places]
 
-    def ranks(self, rankings: Sequence[Ranking], chunks: Mapping[str, Chunk]) -> list[Ranks]:
-        """Return the ranks of the groups of each question in rankings of some chunks."""
-        return list(map(ranks_of, rankings, holders(self.places, chunks)))
-
     def lengths(self) -> list[int]:
         """Return the number of words of each question."""
         return [len(tokens(sample.question)) for sample in self.samples]
 
     def shared_words(self, documents: Mapping[str, Document]) -> list[float]:
-        """Return the share of the content words of each question that stand near its gold."""
-        pairs = zip(self.samples, self.places, strict=True)
-        return [words_near_gold(*pair, documents) for pair in pairs if pair[1]]
+        """Return the share of the content words of each question that stand near one of its
+        passages, the highest of all.
+        """
+        shares = []
+        for sample, groups in zip(self.samples, self.places, strict=True):
+            near = (
+                documents[span.doc_id].text[max(0, span.start - _AROUND) : span.end + _AROUND]
+                for spans in chain(*groups)
+                for span in spans
+            )
+            shared = LANGUAGES[sample.language].shared_words
+            shares += [max(shared(sample.question, text) for text in near)] if groups else []
+        return shares
 
 
 class Method(NamedTuple):
@@ -122,8 +129,9 @@ def methods_at(size: int, run: Run, embedder: Embedder, asked: Side) -> Iterator
     vectors = embedder.encode([chunk.text for chunk in chunks])
     cut = Run(run.folder, corpus=Corpus(dict(run.documents), chunks), vectors=vectors)
     questions = [sample.question for sample in asked.samples]
+    groups = holders(asked.places, cut.chunks)
     for name, rankings in search(cut, embedder, questions, RETRIEVERS).items():
-        yield Method(f"{name} at {size}", size, asked.ranks(rankings, cut.chunks))
+        yield Method(f"{name} at {size}", size, list(map(ranks_of, rankings, groups)))
 
 
 def agreement(

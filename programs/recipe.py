@@ -248,7 +248,7 @@ class Recipe(Program):
         message = one_line(written.message)
         fault = written_fault(message, draft.answer, LANGUAGES[code], None)
         if fault or is_none(message):
-            reason = fault or "it was not put as users do"
+            reason = fault or "nobody would be in need of its answer"
             raise RefusedError("reword", reason, question=draft.question)
         facts = {"situation": one_line(written.situation), "seed_question": draft.question}
         put = draft._replace(question=message, wording=str(wording), seed=draft.question)

@@ -9,12 +9,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from groundset.programs.checks import TELLING, find_quote
-from groundset.programs.languages import LANGUAGES
 from groundset.programs.text import one_line, plain
-from groundset.programs.types import Chunk, Document, Sample
+from groundset.programs.types import Chunk, Sample
 
 Groups = Sequence[Sequence[str]]
-_AROUND = 200  # characters
 
 
 class GoldSpan(NamedTuple):
@@ -121,18 +119,3 @@ def _holds(chunk: Chunk, place: GoldSpan, whole: bool) -> bool:
     shared = min(place.end, chunk.end) - max(place.start, chunk.start)
     size = place.end - place.start
     return shared == size if whole else 0 < min(size, chunk.end - chunk.start) <= 2 * shared
-
-
-def words_near_gold(sample: Sample, groups: Places, documents: Mapping[str, Document]) -> float:
-    """Return the share of the content words of a question that stand near one of its passages, the
-    highest of all.
-    """
-    return max(
-        LANGUAGES[sample.language].shared_words(
-            sample.question,
-            documents[place.doc_id].text[max(0, place.start - _AROUND) : place.end + _AROUND],
-        )
-        for group in groups
-        for spans in group
-        for place in spans
-    )

@@ -208,4 +208,6 @@ def _costs(options: CommandOptions, size: int, paid: int, cost: _Cost, made: int
         f"Measured with {cost.source} (benchmarks/README.md);"
         " other models and documents may take twice as much."
     )
+    if options.hard:
+        yield "--hard makes others in place of questions that searches agree on: these come on top."
     yield "Nothing was written."

@@ -104,9 +104,8 @@ def _question(inputs: Any) -> str:
         case str():
             return one_line("".join(each if each.isprintable() else " " for each in inputs))
         case {"messages": [*turns]}:
-            users = [
-                turn for turn in turns if isinstance(turn, dict) and turn.get("role") == "user"
-            ]
+            said = [turn for turn in turns if isinstance(turn, dict)]
+            users = [turn for turn in said if turn.get("role") == "user"]
             return _question(users[0].get("content")) if len(users) == 1 else ""
         case dict():
             texts = [inputs[name] for name in _ASKED if isinstance(inputs.get(name), str)]

@@ -12,6 +12,7 @@ import dspy
 import mlflow
 import pytest
 from evaluation_sets import chunk, sample
+from mlflow.entities.trace_location import MlflowExperimentLocation
 from refusal import refuses
 
 from groundset import tracking
@@ -237,30 +238,27 @@ def test_the_uri_and_the_active_run_of_a_notebook_stay(store, run, tmp_path):
 
 @pytest.mark.filterwarnings("ignore")  # MLflow traces nothing where its own warnings are errors
 def test_traces_give_what_they_asked_and_nothing_else(store, tmp_path, status_of, capsys):
-    def turn(role, text):
-        return {"role": role, "content": text}
-
-    first, later = turn("user", "tap drips, what now"), turn("user", "and on Sundays?")
+    first, later = ({"role": "user", "content": text} for text in ("tap drips", "and then?"))
     asked = (
         {"question": "why is my\nbill so high", "k": 5},
-        {"messages": [turn("system", "Be kind."), first]},
-        {"messages": [first, turn("assistant", "Close it."), later]},
+        {"messages": [{"role": "system", "content": "Be kind."}, first]},
+        {"messages": [first, {"role": "assistant", "content": "Close it."}, later]},
         {"k": 3},
         "x" * 600,
     )
     before = mlflow.get_tracking_uri()
     mlflow.set_tracking_uri(store.where.uri)
+    bot = MlflowExperimentLocation(store.client.create_experiment("support bot"))
     try:
-        experiment = mlflow.set_experiment("support bot").experiment_id
         for inputs in asked:
-            with mlflow.start_span("chat") as root, mlflow.start_span("search") as inner:
+            chat = mlflow.start_span("chat", trace_destination=bot)
+            with chat as root, mlflow.start_span("search") as inner:
                 root.set_inputs(inputs)
                 inner.set_inputs({"question": "a rewritten one"})
                 root.set_outputs("a secret answer")
         mlflow.flush_trace_async_logging()
     finally:
         mlflow.set_tracking_uri(before)
-    assert len(store.client.search_traces(locations=[experiment])) == 5
     traces = f"{store.where.uri}#support bot"
     texts = (first["content"], "why is my bill so high")
     assert read_questions(traces) == dict.fromkeys(("x" * 600, *texts), 1)

@@ -279,11 +279,12 @@ def test_sound_weighs_with_the_judge(ask, monkeypatch):
 
 
 def test_a_question_that_the_passage_states_is_asked_without_a_call(ask):
-    passage = "## Was kostet die Lieferung?\n\nAb 40 Euro ist sie frei."
+    answer = "Ab 40 Euro ist sie frei:\n\n- in Lowen\n- in Tarn."
+    passage = f"## Was kostet die Lieferung?\n\n{answer}"
     made, engine = ask(passage=passage)
     assert made.question == "Was kostet die Lieferung?"
-    assert made.answer == "Ab 40 Euro ist sie frei."
-    assert made.evidence == ["Ab 40 Euro ist sie frei."]
+    assert made.answer == answer
+    assert made.evidence == [answer]
     assert made.kind == "stated"
     assert not engine.requests
     again, _ = ask(passage=passage, asked=["Was kostet die Lieferung ?"])  # as French sets it off

@@ -12,7 +12,7 @@ import dspy
 from groundset.programs.checks import evidence_in
 from groundset.programs.forms import MULTI, SIMPLE, UNANSWERABLE, UNSURE
 from groundset.programs.languages import LANGUAGES, language_of
-from groundset.programs.outcome import RefusedError, outcome
+from groundset.programs.outcome import RefusedError, fault_in, outcome
 from groundset.programs.recipe import Draft, Passage, Recipe, Search, joined
 from groundset.programs.text import MAX_QUESTION, one_line, tokens
 from groundset.programs.types import Hit, Reject
@@ -108,7 +108,7 @@ class Given(Recipe):
             bool(said.get("answerable")) and stated and not is_sure,
             is_sure and not (said.get("answerable") or stated),
             likely,
-            one_line(said.get("reason", "")),
+            fault_in(said),
         )
 
     def _answered(self, draft: Draft, answering: Sequence[_Reading]) -> dspy.Prediction:

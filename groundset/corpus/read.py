@@ -26,6 +26,7 @@ from groundset.corpus.parsing import (
     name_title,
     parse,
     suffix_of,
+    telling_title,
 )
 from groundset.programs.types import Chunk, Document
 
@@ -144,7 +145,7 @@ def read_document(request: dict[str, Any]) -> dict[str, Any]:
     document = Document(
         doc_id=document_id(name, parsed.text),
         path=name,
-        title=parsed.title or name_title(name),
+        title=telling_title(parsed.title or name_title(name), parsed),
         text=parsed.text,
         headings=tuple(parsed.headings),
         pages=tuple(parsed.pages),

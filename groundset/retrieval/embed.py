@@ -32,9 +32,9 @@ from groundset.models.catalogue import (
     file_sha256,
     get_entry,
     model_lock,
-    near_matches,
 )
 from groundset.models.fetch import Notify, explained, online, pull, say_err
+from groundset.options import near_matches
 from groundset.programs.errors import ModelError, UnknownModelError, first_line
 
 Vectors = NDArray[np.float32]
@@ -143,8 +143,8 @@ def open_embedder(spec: str, *, notify: Notify = say_err) -> Embedder:
         if not folder.is_dir():
             raise UnknownModelError(
                 f"--embedder {spec}: neither an embedder of the catalogue nor a folder with a"
-                f" sentence-transformers model{near_matches(spec)}; hf/<owner>/<repo> names one of"
-                " the Hugging Face Hub"
+                f" sentence-transformers model{near_matches(spec, CATALOGUE)};"
+                " hf/<owner>/<repo> names one of the Hugging Face Hub"
             )
     return Embedder(spec, entry.sha256 if entry else _sha256(folder), _load(spec, folder))
 

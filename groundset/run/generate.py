@@ -17,7 +17,7 @@ from groundset.corpus.corpus import NO_DOCUMENTS, Corpus, read_corpus
 from groundset.corpus.find import find_documents
 from groundset.corpus.options import CorpusOptions
 from groundset.models.catalogue import file_sha256
-from groundset.models.open import Model, Parser, open_model, open_parser
+from groundset.models.open import Model, Parser, open_model, open_parser, size_of
 from groundset.options import option_name
 from groundset.printing import Progress, say
 from groundset.programs.errors import (
@@ -50,6 +50,7 @@ from groundset.tracking import Tracking, location
 
 _STATUS: Mapping[Ending, int] = {"complete": 0, "short": 3, "budget": 3, "interrupted": 130}
 _SIGNALLED = 128
+_BY_MODEL = {"guided", "mix", "kinds", "critic", "max_rank", "merge"}  # options, if not given
 # When the fitted head of a step judges.
 _HEADS = {
     "chunk": "only with --chunk-critic head, where the recipe judges chunks",
@@ -168,18 +169,17 @@ def _generate(options: GenerateOptions, *, hard: bool) -> tuple[Ending, RunJourn
             and (line := edited(options.out, accepted(store.attempts())))
         ):
             progress.note(line)
-        documents = documents_digest(options)
+        identity = {"version": __version__, "documents": documents_digest(options)}
+        early = foreseen(options).compared()
+        if store:
+            known = identity | {name: early[name] for name in early.keys() - _BY_MODEL}
+            _check_same(options.out, store.meta("identity"), known)
         setup = _open_models(options, own, progress, stack)
         names = {
             role: f"{each['name']} {each['sha256'] or ''}".strip()
             for role, each in setup.models().items()
         }
-        identity = {
-            "version": __version__,
-            "documents": documents,
-            **names,
-            "compiled": setup.compiled.digest,
-        }
+        identity |= names | {"compiled": setup.compiled.digest}
         identity |= setup.options.compared()
         identity |= {"questions": source_identity(options.questions)} if options.questions else {}
         if store is None:
@@ -214,6 +214,18 @@ def own_files(options: GenerateOptions) -> tuple[Compiled, Mapping[str, int]]:
         read_profiles(options.profile_file)
     questions = read_questions(options.questions) if options.questions else {}
     return read_own(options.compiled, options.tracking), questions
+
+
+def foreseen(options: GenerateOptions) -> Any:
+    """Return the options with the defaults of a model that is not opened, as far as its name or
+    file tells.
+
+    Raises:
+        InputError: the model cannot do what an option wants.
+    """
+    size = size_of(options.lm)
+    guided = size["guided"] if options.guided is None else options.guided
+    return options.resolved(guided and not options.questions, small=size["small"])
 
 
 def check_reads(model: str, guided: bool, compiled: Compiled) -> None:

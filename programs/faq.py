@@ -8,6 +8,7 @@ from itertools import pairwise
 
 from groundset.programs.languages import LANGUAGES, language_of
 from groundset.programs.text import CODE_BLOCK
+from groundset.programs.words import word_list
 
 STATED = "stated"  # the kind of such a question, which nobody chose
 _LENGTHS = range(4, 26)  # words of a question
@@ -64,8 +65,12 @@ _POINTS_BACK = re.compile(
     r"^(?:\S+\s+){0,4}(?:it|this|that|these|those|they|them)\b|^(?:do|did|have|are) you\b",
     re.IGNORECASE,
 )
-_ASKED = {"q", "question", "questions", "frage", "fragen", "pregunta"}
-_ANSWERED = {"a", "answer", "answers", "resolution", "antwort", "antworten", "réponse", "respuesta"}
+# Names of columns; those of a ticket are its subject and its resolution.
+ASKED = word_list("q question questions query frage fragen pregunta subject betreff asunto objet")
+ANSWERED = word_list(
+    "a answer answers response resolution solution reply antwort antworten lösung réponse solución"
+    " respuesta"
+)
 _COLUMN = re.compile(r"([^\W_]+)(?:[ _-]([a-z]{2}))?")  # perhaps with a language: q_fr
 
 
@@ -169,19 +174,17 @@ def _in_rows(passage: str, topic: str) -> Iterator[tuple[str, str]]:
         answers = {
             code: place
             for place, (name, code) in reversed(list(enumerate(names)))
-            if name in _ANSWERED
+            if name in ANSWERED
         }
         asked = {
-            code: place
-            for place, (name, code) in reversed(list(enumerate(names)))
-            if name in _ASKED
+            code: place for place, (name, code) in reversed(list(enumerate(names))) if name in ASKED
         }
         if found := [(asked[code], answers[code]) for code in asked if code in answers]:
             pairs = sorted(found)
             continue
         for question, answer in pairs:
-            if max(question, answer) < len(cells) and (
-                last := _LAST_SENTENCE.search(cells[question])
-            ):
+            if max(question, answer) < len(cells):
                 whole = cells[question]
-                yield whole if len(whole.split()) in _LENGTHS else last[0].strip(), cells[answer]
+                last = _LAST_SENTENCE.search(whole)
+                is_long = last and len(whole.split()) not in _LENGTHS
+                yield last[0].strip() if last and is_long else whole, cells[answer]

@@ -187,7 +187,7 @@ def _read_documents(
     on_file: Callable[[], object],
 ) -> None:
     files, corpus.skipped = find_documents(options.documents, options.exclude)
-    contents = read_files(files, None if embedder else options, engine)
+    contents = read_files(files, None if embedder else options, engine, options.columns)
     first_paths: dict[bytes, str] = {}  # by a hash of the text
     for (file, path), content in zip(files, contents, strict=True):
         on_file()

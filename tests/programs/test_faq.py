@@ -82,6 +82,8 @@ def test_rows_of_a_table_whose_header_may_stand_in_the_topic():
     header, _, row = ROWS.splitlines()
     assert stated_questions(row, f"tickets > {header}") == [stated]
     assert stated_questions(row, "tickets > | no | name | place |") == []
+    ticket = "| id | Subject | Resolution |\n| 1 | Pump hums after a flood | Dry the seal. |"
+    assert stated_questions(ticket) == [("Pump hums after a flood", "Dry the seal.")]
     header, row = (
         "| q_en | q_fr | a_en | a_fr |",
         "| Who mends my tap? | Qui répare mon robinet ? | We do. | Nous. |",

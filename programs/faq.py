@@ -39,7 +39,7 @@ _CALLOUT = re.compile(
 )
 _MORE = r"(?:more|further) (?:information|details?)|details"
 _POINTER = (
-    rf"#\d+|here|hier|ici|aquí|above|below|oben|unten|ci-dessus|ci-dessous|arriba|abajo|{_MORE}|"
+    rf"#\d+|here|hier|ici|aquí|above|below|oben|unten|ci-dessus|ci-dessous|arriba|abajo|{_MORE}|section|chapter|"
     r"(?:learn|know|read) more|mehr|davantage|más"
 )
 _SEE = r"(?:see|read|refer to|check|siehe|vgl\.|voir|véase|ver)\b"

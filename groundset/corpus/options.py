@@ -39,7 +39,7 @@ class CorpusOptions(Options):
 
     documents: tuple[Path, ...] = option(
         (),
-        "Files, folders or globs: txt, md, rst, html, pdf, docx and more.",
+        "Files, folders or globs: txt, md, html, pdf, docx and more.",
         metavar="DOCS",
         argument=True,
     )

@@ -40,9 +40,7 @@ SECONDS_PER_MB = 20
 SECONDS_PER_MB_OF_PDF = 100
 MIN_CHARACTERS = 20  # letters and digits of a document worth asking about
 MISSING = "broken link"
-_MENDS = dict.fromkeys(
-    (".tex", ".rtf", ".odt", ".xml", ".mediawiki"), "; convert it with pandoc, to .md"
-)
+_MENDS = dict.fromkeys((".tex", ".xml", ".mediawiki"), "; convert it with pandoc, to .md")
 _MENDS |= dict.fromkeys(
     (".doc", ".ppt", ".xls", ".odp", ".ods", ".pages"), "; save it as .docx, .pptx, .xlsx or .pdf"
 )

@@ -21,8 +21,8 @@ _KINDS = {
     "markdown": ".md .markdown .mdown .mkd .mdx .qmd .rmd",
     "html": ".html .htm .xhtml",
     "plain": ".txt .text .log",
-    "rst": ".rst",
-    "office": ".docx .pptx .xlsx .epub .ipynb .csv .tsv .json .jsonl .eml .adoc .asciidoc .org",
+    "office": ".docx .pptx .xlsx .epub .ipynb .csv .tsv .json .jsonl .eml",
+    "pandoc": ".rst .org .adoc .asciidoc .odt .rtf",
     "pdf": ".pdf",
 }
 SUFFIXES = {suffix: kind for kind, suffixes in _KINDS.items() for suffix in suffixes.split()} | {
@@ -275,10 +275,10 @@ def parse(data: bytes, suffix: str) -> Parsed:
         import_module(f"groundset.corpus.parsing.{kind}"), f"parse_{kind}"
     )  # some take a second
     try:
-        content = clean(decode(data)) if kind in ("markdown", "plain", "rst") else data
+        content = clean(decode(data)) if kind in ("markdown", "plain") else data
         if isinstance(content, str):
             _refuse_long(content)
-        is_general = kind in ("office", "markdown")
+        is_general = kind in ("office", "markdown", "pandoc")
         parsed: Parsed = parser(content, suffix) if is_general else parser(content)
     except (UnparsableError, MemoryError, RecursionError):
         raise

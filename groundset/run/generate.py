@@ -34,14 +34,15 @@ from groundset.programs.profiled import read_profiles
 from groundset.programs.recipe import Search
 from groundset.programs.step import STEPS, step
 from groundset.programs.types import Chunk
-from groundset.retrieval.embed import Embedder, open_embedder
+from groundset.retrieval.embed import Embedder, Reranker, open_embedder, open_reranker
 from groundset.run.attempts import Attempts
 from groundset.run.compiled import NONE, SHIPPED, Compiled, load_compiled, read_own
 from groundset.run.engine import Ending, RunJournal, Runner
-from groundset.run.given import hybrid, planned, read_questions, source_identity
+from groundset.run.given import hybrid, planned, read_questions, reranked, source_identity
 from groundset.run.options import JUDGE_LM, GenerateOptions
 from groundset.run.plan import Pairs, Plan, quotas
 from groundset.run.preparing import Preparing
+from groundset.run.recipes import GIVEN
 from groundset.run.record import accepted, edited, library_versions, shortage, summary, write_files
 from groundset.run.run import Run, open_run
 from groundset.run.store import Store, holds_run
@@ -97,6 +98,7 @@ class _Setup(NamedTuple):
     critic: Model | None
     embedder: Embedder
     parser: Parser | None
+    reranker: Reranker | None
     compiled: Compiled
     journal: RunJournal
     progress: Progress
@@ -108,6 +110,7 @@ class _Setup(NamedTuple):
             "critic_lm": self.critic,
             "embedder": self.embedder,
             "parser": self.parser,
+            "reranker": self.reranker,
         }
         return {
             role: {"name": each.name, "sha256": each.sha256} for role, each in found.items() if each
@@ -296,7 +299,8 @@ def _open_models(
     progress.phase(f"Opening {options.embedder}")
     embedder = open_embedder(options.embedder, notify=progress.note)
     progress.note(_told(options, lm, critic))
-    setup = _Setup(options, lm, critic, embedder, parser, compiled, journal, progress)
+    reranker = open_reranker(options.reranker, notify=progress.note) if options.reranker else None
+    setup = _Setup(options, lm, critic, embedder, parser, reranker, compiled, journal, progress)
     if options.compiled not in (SHIPPED, NONE):
         progress.note(_used(own, setup))
     return setup
@@ -375,6 +379,8 @@ def _run(
     judge = preparing.verdict if by_head else _reading(setup) if row.judges_chunks else None
     # Guided programs search for nothing.
     search = preparing.search if setup.parser else hybrid(corpus, preparing.index)
+    if setup.reranker:
+        search = reranked(search, setup.reranker)
     if options.questions:
         plan: Plan = planned(questions, options.size, setup.embedder, store, search)
     else:
@@ -397,6 +403,8 @@ def _run(
             partners=pairs.partners,
         )
     programs = _programs(setup, search)
+    if options.questions and options.prefer:
+        programs[GIVEN].counts = corpus.preference(options.prefer)
     attempts = Attempts(options, corpus, preparing, judge, programs, setup.lm.lm, progress.step)
     runner = Runner(
         store, plan, attempts, journal, progress=progress, workers=options.workers, started=started

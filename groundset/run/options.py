@@ -39,7 +39,8 @@ _RECIPES_OF = {  # of options of some recipes only
     "answers": ("evolved", "single", "multi"),
     "across_documents": ("evolved", "multi"),
     **dict.fromkeys(("min_chunks", "max_chunks"), ("multi",)),
-    "read": (GIVEN,),
+    **dict.fromkeys(("read", "reranker"), (GIVEN,)),
+    "prefer": ("evolved", "single", "multi", "roundtrip", GIVEN),
     **dict.fromkeys(("clues", "top_k", "profile_file", "profiles"), (PROFILED,)),
     **dict.fromkeys(
         ("chunk_critic", "critic", "guided", "hard", "language", "max_rank", "panel", "parser"),
@@ -47,7 +48,7 @@ _RECIPES_OF = {  # of options of some recipes only
     ),
 }
 # What guided writers know nothing of.
-_FREE = ("about", "kinds", "personas", "users", "like", "panel", "answers", "language")
+_FREE = ("about", "prefer", "kinds", "personas", "users", "like", "panel", "answers", "language")
 # What two calls on one folder may differ in; documents and models are compared by their content.
 _NOT_COMPARED = {
     "documents",
@@ -180,6 +181,19 @@ class GenerateOptions(CorpusOptions):
         "shipped", "States: shipped, none, a folder, a file, prompts:/NAME@ALIAS.", metavar="WHICH"
     )
     embedder: str = option(DEFAULT_EMBEDDER, "The embedding model.", metavar="MODEL", min_length=1)
+    reranker: str | None = option(
+        None,
+        "With --questions: a cross-encoder of sentence-transformers, a folder or hf/<owner>/<repo>,"
+        " that orders the passages to be read.",
+        metavar="MODEL",
+        min_length=1,
+    )
+    prefer: str = option(
+        "",
+        "Which documents count where they contradict each other: newest, by the dates of the"
+        " files, or a GLOB of paths. A question from another one is refused.",
+        metavar="newest|GLOB",
+    )
     parser: str = option(
         DEFAULT_PARSER, "The spaCy model of guided writing.", metavar="MODEL", min_length=1
     )

@@ -45,7 +45,7 @@ run: install ## Make a small evaluation set of the sample documents, and a repor
 	$(BIN)/groundset models pull $(MODELS) >/dev/null
 	$(BIN)/groundset generate data/company data/samples --size 8 --lm $(MODEL) --out $(DEMO) || [ $$? -eq 3 ]
 	$(BIN)/groundset export $(DEMO) --format autorag --out $(DEMO)/autorag
-	$(BIN)/groundset push $(DEMO) --repo you/demo --licence apache-2.0 --dry-run $(DEMO)/hub
+	$(BIN)/groundset push $(DEMO) --repo you/demo --licence apache-2.0 --out $(DEMO)/hub
 	$(BIN)/groundset report $(DEMO)
 
 lint: $(TOOLS) ## Add the tools of development to .venv/, and check style, types and the layers

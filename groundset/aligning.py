@@ -27,7 +27,7 @@ from groundset.corpus.corpus import Corpus, read_corpus
 from groundset.corpus.options import CorpusOptions
 from groundset.files import json_text
 from groundset.options import DEFAULT_EMBEDDER, option
-from groundset.printing import Progress, say, say_lines, say_table
+from groundset.printing import Progress, counted, say, say_lines, say_table
 from groundset.programs.answers import decisive
 from groundset.programs.checks import TELLING, find_quote
 from groundset.programs.languages import LANGUAGES
@@ -48,7 +48,7 @@ STATUSES: Mapping[str, str] = {  # what has changed least comes first
     "lost": "its evidence is in no chunk, or has changed",
 }
 _TOO_MANY_LOST = 4  # the exit status
-_CUT = {"chunker", "chunk_size", "chunk_overlap", "merge", "min_length"}
+_CUT = {"chunker", "chunk_size", "chunk_overlap", "merge", "min_length", "columns"}
 _AROUND = 300  # characters
 # of what stands around such evidence; texts that have nothing to do with each other reach 50
 _MIN_RATIO = 65.0
@@ -81,6 +81,7 @@ class AlignOptions(CorpusOptions):
 def align(options: AlignOptions) -> int:
     """Carry a set over, print what became of its samples, and return the exit status."""
     run = carry_over(options)
+    documents = _changes(open_run(options.run), run)
     counts = Counter(str(sample.metadata["aligned"]) for sample in run)
     counts["lost"] = len(run.rejects)
     if options.as_json:
@@ -92,9 +93,13 @@ def align(options: AlignOptions) -> int:
         lost = [{"question": reject.question, "reason": reject.reason} for reject in run.rejects]
         found = {name: counts[name] for name in STATUSES}
         summary = {"run": str(run.folder), "counts": found, "samples": rows, "lost": lost}
+        summary |= {"documents": documents}
         say_lines(json_text(summary, indent=2))
     else:
         table = [[name, str(counts[name]), text] for name, text in STATUSES.items() if counts[name]]
+        for change, paths in documents.items():
+            if paths:
+                say(f"{change} {counted(len(paths), 'document')}: {', '.join(paths)}")
         say_table(["status", "samples", "meaning"], table)
         for sample in run:
             if before := sample.metadata.get("evidence_before"):
@@ -103,6 +108,20 @@ def align(options: AlignOptions) -> int:
         for reject in run.rejects:
             say(f"lost: {reject.question} ({reject.reason})")
     return _TOO_MANY_LOST if share(counts["lost"], counts.total()) > options.max_lost else 0
+
+
+def _changes(old: Run, new: Run) -> dict[str, list[str]]:
+    """Return the paths of documents that are new, that have another text, and that are gone."""
+    before, after = (
+        {each.path: each.text for each in run.documents.values()} for run in (old, new)
+    )
+    return {
+        "new": sorted(after.keys() - before.keys()),
+        "changed": sorted(
+            path for path in after.keys() & before.keys() if after[path] != before[path]
+        ),
+        "gone": sorted(before.keys() - after.keys()),
+    }
 
 
 def carry_over(options: AlignOptions) -> Run:

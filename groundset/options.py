@@ -5,9 +5,10 @@ Messages spell an option as on the command line (``--chunk-size``); :func:`for_p
 a parameter.
 """
 
+import difflib
 import functools
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from types import UnionType
 from typing import Annotated, Any, Literal, ParamSpec, Self, TypeVar, Union, get_args, get_origin
@@ -125,6 +126,12 @@ def option_name(options: type[BaseModel], name: str) -> str:
     extra = field.json_schema_extra if field else None
     is_argument = isinstance(extra, dict) and extra.get("argument")
     return name.upper() if is_argument else "--" + name.removeprefix("as_").replace("_", "-")
+
+
+def near_matches(name: str, known: Iterable[str]) -> str:
+    """Return `` (did you mean …?)`` for known names that resemble one, or an empty text."""
+    matches = difflib.get_close_matches(name.lower(), known, n=3, cutoff=0.5)
+    return f" (did you mean {' or '.join(matches)}?)" if matches else ""
 
 
 def value_types(annotation: Any) -> Iterator[Any]:

@@ -81,8 +81,8 @@ def _values(step: str, row: Row) -> dict[str, Any]:
         return values | {"answer": answer.text, "grounded": is_right, "group": answer.label}
     if step == "judge":
         values |= _labelled(step, row)
-        if row.good and answer is not None and not is_right:
-            values["reason"] = row.why.said  # the explanation is about the answer
+        if row.good:
+            values["reason"] = row.why.said  # what is explained is no fault of the question
         if values["answerable"] and answer is not None and is_right:
             values["answer"] = answer.text
         elif not values["answerable"]:

@@ -130,7 +130,7 @@ class QuestionLabel(Label):
     """
 
     REASONS = {
-        "ok": Reason("", "It names its subject, asks one clear thing, and the passage answers it."),
+        "ok": Reason("", "No fault."),
         "context_reference": Reason("independent", "It points at the passage."),
         "vague": Reason("independent", "A word in it says nothing without the passage."),
         "unanswerable": Reason("answerable", "The passage does not say it."),

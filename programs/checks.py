@@ -176,6 +176,8 @@ def find_quote(passage: str, quote: str) -> str | None:
     """Return the words of a passage that match a quote, apart from small differences; None if there
     are none.
     """
+    if "\n" in quote and quote in passage:
+        return quote
     quote = " ".join(composed(quote).strip(" \"'“”„«»`*").split())
     if (flat := composed(passage)) != passage:
         said = find_quote(flat, quote)

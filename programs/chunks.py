@@ -10,7 +10,7 @@ import dspy
 
 from groundset.programs.forms import MULTI, SIMPLE
 from groundset.programs.languages import language_of, name_of
-from groundset.programs.outcome import RefusedError, Verdict, call, outcome
+from groundset.programs.outcome import RefusedError, Verdict, call, outcome, verdict
 from groundset.programs.recipe import (
     LENGTHS,
     Draft,
@@ -28,9 +28,9 @@ from groundset.programs.users import Users
 class SeveralChunks(Recipe):
     """Ask one question that needs several passages.
 
-    The judge reads with each passage left out: if it still gives the same answer, that passage is
-    not needed, whatever it says of the question. A question that needs one passage only is returned
-    as a question about that one.
+    The judge reads with each passage left out: if the others still settle the question with the
+    same answer, that passage is not needed, however the question is worded. A question that needs
+    one passage only is returned as a question about that one.
     """
 
     def __init__(
@@ -117,8 +117,10 @@ class SeveralChunks(Recipe):
             others = [other for other in kept if other != place]
             if not others:
                 break
-            without, found = self.judged(draft, joined([read[other] for other in others]))
-            if self.agrees(draft, found, code) if found else without.good:
+            said, found = self.said(draft, joined([read[other] for other in others]))
+            without = verdict(said)
+            is_settled = bool(said.get("answerable", True)) if found else without.good
+            if is_settled and (not found or self.agrees(draft, found, code)):
                 kept, decision = others, without
         if decision is None:
             return self.checked(draft, joined(read), code=code, rewrite=False), kept

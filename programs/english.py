@@ -61,6 +61,12 @@ _BOUND_BEHIND = re.compile(r" (?:or (?:more|less|fewer|later|earlier)|at (?:leas
 _DATE = re.compile(rf"\d{{1,2}}\.? {_MONTH}(?: \d{{4}})?|{_MONTH} \d{{1,2}}(?:, \d{{4}})?")
 _MULTIPLES = word_list("hundred thousand million billion")
 _ABOUT_PERSON = re.compile(r"\b(?:he|she|his|her|him)\b", re.IGNORECASE)
+# Definitions that give another name only, and none of what it is.
+_RENAMES = re.compile(
+    r"(?:the|an?|one) (?:\w+ )?(?:inverse|opposite|reverse|synonym|alias|acronym|abbreviation|"
+    r"names?|term|word|equivalent|counterpart|same) (?:of|for|as|to)\b"
+)
+_LEAST_SAID = 2  # words of a definition that its subject lacks
 _AMOUNTS = word_list("CARDINAL QUANTITY")
 _NUMBER_MODIFIERS = word_list("nummod compound quantmod")
 _AMOUNT_PREPOSITIONS = word_list("after for within over by")
@@ -214,8 +220,8 @@ def _named(
         or asked.answer.casefold() in full.casefold()
         or re.search(r"[()\[\]]", full + asked.answer)
     )
-    is_stranger = asked.defines and text.startswith("Who ") and not _ABOUT_PERSON.search(passage)
-    if malformed or is_stranger or syntax.is_glued(text, asked.clause.verb):
+    is_thing = text.startswith("Who ") and not _is_person(asked, topic, passage)
+    if malformed or is_thing or syntax.is_glued(text, asked.clause.verb):
         return None
     named = asked._replace(words=full)
     if syntax.is_general(asked.clause) or (title_of(topic) and has_words(full, title_of(topic))):
@@ -227,6 +233,23 @@ def _named(
             return None
     names = {token.text for token in sentence if token.pos_ == "PROPN"}.intersection(full.split())
     return named if any(name[:1].isupper() and not name.isupper() for name in names) else None
+
+
+def _is_person(asked: _Asked, topic: str, passage: str) -> bool:
+    """Return whether the text bears out that a name is that of a person: parsers take products for
+    persons, too.
+    """
+    if re.match(_TITLE, asked.answer) or _ABOUT_PERSON.search(passage):
+        return True
+    written = set(without_brackets(f"{topic} {passage}").split())
+    is_word = any(word.casefold() in written for word in asked.answer.split())
+    return not (asked.defines or is_word or has_words(topic, asked.answer) or _is_passive(asked))
+
+
+def _is_passive(asked: _Asked) -> bool:
+    """Return whether something is done to a name, as to a thing: "Who is designed to"."""
+    verb = asked.clause.verb
+    return asked.of_subject and (verb.lemma_ == "be" or syntax.has_child(verb, "auxpass"))
 
 
 def _answers(sentence: Any) -> Iterator[str]:
@@ -407,6 +430,8 @@ def _definitions(clause: syntax.Clause, verb: syntax.Verb, subject: str) -> Iter
         answer = syntax.leading(noun)
         fits = len(answer.split()) in _ANSWER_WORDS and not syntax.rest_of(clause, noun.i)
         fits = fits and not any(token.tag_ in ("JJS", "RBS") for token in noun.subtree)
+        said = set(ENGLISH.content_words(answer)) - set(ENGLISH.content_words(subject))
+        fits = fits and len(said) >= _LEAST_SAID and not _RENAMES.match(answer)
         if fits and (
             (noun.tag_ == "NNS" and not articles) or ENGLISH.articles.issuperset(articles)
         ):

@@ -4,14 +4,18 @@ tickets do.
 
 import re
 from collections.abc import Iterator, Sequence
+from itertools import pairwise
 
 from groundset.programs.languages import LANGUAGES, language_of
+from groundset.programs.text import CODE_BLOCK
+from groundset.programs.words import word_list
 
 STATED = "stated"  # the kind of such a question, which nobody chose
 _LENGTHS = range(4, 26)  # words of a question
 _ANSWER_WORDS = range(1, 121)  # longer texts answer more than was asked
 # A heading of reStructuredText.
-_UNDERLINED = re.compile(r"^(?![#>|\s])(.+)\n([=~^\"'*+-])\2{2,} *$", re.MULTILINE)
+_UNDERLINE = re.compile(r"([=~^\"'*+-])\1{2,} *")
+_ITEM = re.compile(r"\s*(?:[*+•–-]|\d+[.)])\s")
 _LINE = re.compile(
     r"^((?:#{1,6} +|\*\*|\d+[.)] +|(?:Q|F|P|Question|Frage|Pregunta)\d* ?[:.] *)*)"
     r"([\w¿\"“«][^|\n]+[?？])[*_ ]*$"
@@ -22,15 +26,51 @@ _ANSWER = re.compile(r"^\W*(?:[AR]\d* ?:|(?:Answer|Antwort|Réponse|Respuesta) ?
 _LAST_SENTENCE = re.compile(r"[^.!?？]+[?？]$")
 _ASKS_TWO = re.compile(r"[?？].*[?？]$")
 _LINKS = re.compile(r"\b(?:here|hier|ici|aquí)\W*$", re.IGNORECASE)  # and what is linked is lost
-_ENDED = re.compile(r"[.!?。！？)\"”»]$")
+# An answer is whole at the end of a sentence, and its last line may be an item, a row or code.
+_ENDED = re.compile(
+    r"(?:[.!?。！？)\"”»|]|```|^[ \t]*(?:[*+•–-]|\d+[.)])\s[^\n]*[^:\n])\Z", re.MULTILINE
+)
+_FENCE = re.compile(r"\s*```")
+# What opens a note in Markdown, on GitHub, in MkDocs, in Docusaurus and in reStructuredText.
+_CALLOUT = re.compile(
+    r"^[ \t]*(?:> ?\[!\w+\][-+]?|[!?]{3}\+? \w+.*|:{3,}.*|\.\. \w+::|\{% .*%\})[ \t]*\n?|"
+    r"^[ \t]*> ?",
+    re.MULTILINE,
+)
+_MORE = r"(?:more|further) (?:information|details?)|details"
+_POINTER = (
+    rf"#\d+|here|hier|ici|aquí|above|below|oben|unten|ci-dessus|ci-dessous|arriba|abajo|{_MORE}|section|chapter|"
+    r"(?:learn|know|read) more|mehr|davantage|más"
+)
+_SEE = r"(?:see|read|refer to|check|siehe|vgl\.|voir|véase|ver)\b"
+_REST = r"(?:[^.!?\n]|[.!?](?=[\w/]))"  # of a sentence
+# A sentence that only says where more stands, which a reader of the answer cannot follow.
+_DANGLING = re.compile(
+    rf"[ \t]*(?:\({_SEE}[^()\n]{{1,80}}\)|"
+    rf"(?:(?<=[.!?:)] )|^)(?:for (?:{_MORE}){_REST}{{0,80}}?{_SEE}|"
+    rf"(?:please )?{_SEE}{_REST}{{0,80}}?(?:{_POINTER})\b){_REST}{{0,100}}(?:[.!]|$))",
+    re.IGNORECASE | re.MULTILINE,
+)
+_BRACKETED = re.compile(r"(?<![\w\])!])\[([^\[\]\n]{2,80})\](?![\[(:])")  # of a lost link
+# What the text speaks of and does not hold.
+_UNSHOWN = re.compile(
+    r"\b(?:screen ?shots?|(?:figure|image|picture|diagram|video|clip)s? (?:\d|above|below|shows?)|"
+    r"(?:this|following|attached) (?:figure|image|picture|diagram|video|clip)|bildschirmfoto|"
+    r"captures? d[’']écran|capturas? de pantalla)|(?:abbildung|bild) \d|\{\{",
+    re.IGNORECASE,
+)
 # Nobody who has not read what stands before knows what such a question is about, or it is put to
 # the reader.
 _POINTS_BACK = re.compile(
     r"^(?:\S+\s+){0,4}(?:it|this|that|these|those|they|them)\b|^(?:do|did|have|are) you\b",
     re.IGNORECASE,
 )
-_ASKED = {"q", "question", "questions", "frage", "fragen", "pregunta"}
-_ANSWERED = {"a", "answer", "answers", "resolution", "antwort", "antworten", "réponse", "respuesta"}
+# Names of columns; those of a ticket are its subject and its resolution.
+ASKED = word_list("q question questions query frage fragen pregunta subject betreff asunto objet")
+ANSWERED = word_list(
+    "a answer answers response resolution solution reply antwort antworten lösung réponse solución"
+    " respuesta"
+)
 _COLUMN = re.compile(r"([^\W_]+)(?:[ _-]([a-z]{2}))?")  # perhaps with a language: q_fr
 
 
@@ -53,6 +93,7 @@ def stated_questions(passage: str, topic: str = "", after: str = "") -> list[tup
             _POINTS_BACK.search(question)
             or language.refers_to_text(question)
             or _LINKS.search(answer)
+            or _UNSHOWN.search(answer)
         )
         if not pointing and not _ASKS_TWO.search(question):
             found.append((question, answer))
@@ -65,25 +106,52 @@ def is_asked(question: str, asked: Sequence[str]) -> bool:
 
 
 def _below_lines(passage: str, after: str) -> Iterator[tuple[str, str]]:
-    """Yield each line that is a question with the text below it, up to the next heading or
-    question.
+    """Yield each line that is a question with the text below it, as it is laid out, up to the next
+    heading or question.
 
     Under a heading with lower ones that text is a part only, and is left out.
     """
     question, depth, answer, before = "", 0, list[str](), ""
-    for line in _UNDERLINED.sub(r"## \1", f"{passage}\n\n{after or '#'}").splitlines():
-        asked = _LINE.match(line.strip()) or _HOW.match(line.strip())
-        if asked is not None and not asked[1] and before.strip():
-            asked = None  # a question in running text
-        if asked is not None or line.startswith("#"):
-            marks = len(line) - len(line.lstrip("#"))
-            if question and answer and not 0 < depth < marks:
-                yield question, _ANSWER.sub("", " ".join(" ".join(answer).split()))
+    is_code = is_numbered = False
+    lines = f"{passage}\n\n{after or '#'}".splitlines()
+    for line, below in pairwise([*lines, ""]):
+        is_code ^= bool(_FENCE.match(line))
+        asked = None if is_code or line[:1].isspace() else _LINE.match(line) or _HOW.match(line)
+        is_item = bool(_ITEM.match(line))
+        is_underlined = not is_code and _is_heading(line, below)
+        if is_underlined:
+            asked = _LINE.match(f"## {line}") or _HOW.match(f"## {line}")
+        elif asked is not None and before.strip() and (is_item or not asked[1]):
+            asked = None  # in a list or in running text
+        if asked is not None or is_underlined or (line.startswith("#") and not is_code):
+            marks = 2 if is_underlined else len(line) - len(line.lstrip("#"))
+            is_listed = is_numbered and _ITEM.match("".join(answer[:1]))
+            if question and any(answer) and not 0 < depth < marks and not is_listed:
+                yield question, _shown("\n".join(answer))
             question, depth, answer = f"{asked[2].strip(' *_?')}?" if asked else "", marks, []
             question = f"¿{question}" if question.startswith("Cómo") else question
-        elif line.strip():
-            answer.append(line)
+            is_numbered = is_item
+        elif line.strip() or answer:
+            answer.append("" if _is_heading(before, line) else line)
         before = line
+
+
+def _is_heading(line: str, below: str) -> bool:
+    """Return whether a line is underlined, as headings of reStructuredText are."""
+    is_text = bool(line.strip()) and line[0] not in "#>|" and not line[0].isspace()
+    return is_text and _UNDERLINE.fullmatch(below) is not None
+
+
+def _shown(answer: str) -> str:
+    """Return an answer in its Markdown form, without what only its document can show: marks of
+    notes, and references to elsewhere.
+    """
+    pieces = CODE_BLOCK.split(_ANSWER.sub("", answer))
+    for place, prose in enumerate(pieces):
+        if place % 2 == 0:
+            bare = _DANGLING.sub("", _CALLOUT.sub("", prose))
+            pieces[place] = _BRACKETED.sub(r"\1", bare)
+    return re.sub(r"\n\s*\n", "\n\n", "".join(pieces)).strip()
 
 
 def _in_rows(passage: str, topic: str) -> Iterator[tuple[str, str]]:
@@ -106,19 +174,17 @@ def _in_rows(passage: str, topic: str) -> Iterator[tuple[str, str]]:
         answers = {
             code: place
             for place, (name, code) in reversed(list(enumerate(names)))
-            if name in _ANSWERED
+            if name in ANSWERED
         }
         asked = {
-            code: place
-            for place, (name, code) in reversed(list(enumerate(names)))
-            if name in _ASKED
+            code: place for place, (name, code) in reversed(list(enumerate(names))) if name in ASKED
         }
         if found := [(asked[code], answers[code]) for code in asked if code in answers]:
             pairs = sorted(found)
             continue
         for question, answer in pairs:
-            if max(question, answer) < len(cells) and (
-                last := _LAST_SENTENCE.search(cells[question])
-            ):
+            if max(question, answer) < len(cells):
                 whole = cells[question]
-                yield whole if len(whole.split()) in _LENGTHS else last[0].strip(), cells[answer]
+                last = _LAST_SENTENCE.search(whole)
+                is_long = last and len(whole.split()) not in _LENGTHS
+                yield last[0].strip() if last and is_long else whole, cells[answer]

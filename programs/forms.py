@@ -21,6 +21,8 @@ _CONDITION = re.compile(
     re.IGNORECASE,
 )
 _SENTENCE = re.compile(r"[.!?](?:\s|$)|^\s*(?:[-*]|\d+[.)])\s", re.MULTILINE)
+# The end of one, not of a number before an item.
+_SENTENCE_END = re.compile(r"(?:[^\W\d_]|\d{3}|[%)\"”])[.!?](?:\s|$)", re.MULTILINE)
 _LEAST_ROWS = 3  # header, delimiter and one more
 _TWO_STATEMENTS = 3  # sentences or list items in which two statements can stand apart
 _GIVEN = 0.5  # share of the answer's content words that a wording may not add
@@ -64,7 +66,7 @@ EVOLUTIONS: Mapping[str, Evolution] = {
         "ask for something that no single sentence tells and that follows from two statements of"
         " the passage: a rule and a case that it settles, a cause and what it led to in the end, or"
         " figures of which the one bears on the other",
-        _has(_SENTENCE, _TWO_STATEMENTS),
+        _has(_SENTENCE_END, _TWO_STATEMENTS),  # a list of values is looked up
     ),
     "conditional": Evolution(
         "Asks under a condition that the passage states.",

@@ -4,7 +4,7 @@ is it a question? → search → judge reads the passages one by one → none an
 together, then with each left out → evidence → question; or no passage answers it; or it is unsure
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import dspy
@@ -12,7 +12,7 @@ import dspy
 from groundset.programs.checks import evidence_in
 from groundset.programs.forms import MULTI, SIMPLE, UNANSWERABLE, UNSURE
 from groundset.programs.languages import LANGUAGES, language_of
-from groundset.programs.outcome import RefusedError, outcome
+from groundset.programs.outcome import RefusedError, fault_in, outcome
 from groundset.programs.recipe import Draft, Passage, Recipe, Search, joined
 from groundset.programs.text import MAX_QUESTION, one_line, tokens
 from groundset.programs.types import Hit, Reject
@@ -66,6 +66,8 @@ class Given(Recipe):
         """
         super().__init__(search, about=about)
         self.most = read
+        # How much a passage counts, by its id, where several give different answers.
+        self.counts: Callable[[str], float] = lambda _: 0.0
 
     def forward(self, question: str) -> dspy.Prediction:
         """Return the question with its answer, or why it is none; see
@@ -108,14 +110,17 @@ class Given(Recipe):
             bool(said.get("answerable")) and stated and not is_sure,
             is_sure and not (said.get("answerable") or stated),
             likely,
-            one_line(said.get("reason", "")),
+            fault_in(said),
         )
 
     def _answered(self, draft: Draft, answering: Sequence[_Reading]) -> dspy.Prediction:
         """Return a question that single passages answer: the surest answer, who agrees with it, and
         the others.
         """
-        best = max(answering, key=lambda reading: reading.probability or 0.0)
+        best = max(
+            answering,
+            key=lambda each: (self.counts(each.hit.chunk_id), each.probability or 0.0),
+        )
         draft = draft._replace(answer=best.found, probability=best.probability)
         same, variants = [], []
         for reading in answering:

@@ -183,11 +183,9 @@ class Guided(Program):
                     metadata={"fact": best.fact.sentence},
                 )
         if not rejects:
-            rejects.append(
-                Reject(
-                    step="fact", reason="no sentence states an easy fact that was not asked about"
-                )
-            )
+            other = " that was not asked about" if asked or used else ""
+            reason = f"no sentence states an easy fact{other}"
+            rejects.append(Reject(step="fact", reason=reason))
         return outcome(rejects=rejects, exhausted=True)
 
     def _judged(

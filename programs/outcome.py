@@ -11,6 +11,7 @@ import dspy
 from dspy.utils.exceptions import AdapterParseError
 
 from groundset.programs.errors import ModelError
+from groundset.programs.text import one_line
 from groundset.programs.types import Reject
 
 # Claims of the step `compare`.
@@ -60,6 +61,8 @@ _LIKELY = 0.5
 # which a strong writer's own judge had kept, two blind readers signed 2 of the 7 below it, and 35
 # of the 41 above.
 SURE = 0.75
+_UNCERTAIN = "not certain"
+NO_FAULT = "no fault"  # what a judge writes whom nothing displeases
 _PARTS = (
     "content",
     "self_contained",
@@ -142,6 +145,11 @@ class Verdict(NamedTuple):
     probability: float | None
     reason: str
 
+    @property
+    def fault(self) -> str:
+        """Return what a rewrite can mend; that a judge is less sure than wanted is no fault."""
+        return self.reason.removeprefix(_UNCERTAIN).removeprefix(": ")
+
 
 def verdict(judged: dspy.Prediction, *, unanswerable: bool = False, sure: bool = True) -> Verdict:
     """Return the decision in the outputs of a judge.
@@ -178,11 +186,17 @@ def verdict(judged: dspy.Prediction, *, unanswerable: bool = False, sure: bool =
         if good and sure and "answerable" in parts and probability < SURE and "fit" not in judged:
             good, failed = False, ["certain"]
     reason = "" if good else f"not {(failed or ['fit'])[0].replace('_', '-')}"
-    said = " ".join(str(judged.get("reason", "")).split())
+    said = fault_in(judged)
     if reason and said and said != reason:
         # A head names the part that is least likely, a language model says what is wrong with it.
         reason = said if "fit" in judged and not unanswerable else f"{reason}: {said}"
     return Verdict(good, None if probability is None else round(probability, 4), reason)
+
+
+def fault_in(judged: dspy.Prediction) -> str:
+    """Return the fault that a judge writes; empty if there is none."""
+    said = one_line(judged.get("reason", ""))
+    return "" if said.rstrip(".").casefold() in (NO_FAULT, "none", "nothing") else said
 
 
 def holds(
@@ -195,4 +209,4 @@ def holds(
         decision = call(compare, claim=claim, question=question, first=first, second=second)
     except RefusedError as refused:
         return False, refused.reject.reason
-    return bool(decision.holds), " ".join(str(decision.reason).split())
+    return bool(decision.holds), one_line(decision.reason)

@@ -178,11 +178,11 @@ class Recipe(Program):
         return Draft(question, answer), quotes
 
     def checked(self, draft: Draft, passage: Passage, *, code: str, rewrite: bool = True) -> Draft:
-        """Return a question that the judge keeps and answers as expected; a badly worded one may be
+        """Return a question that the judge keeps and answers as expected; one with a fault may be
         rewritten once.
         """
         decision, found = self.judged(draft, passage)
-        if rewrite and not decision.good and not decision.reason.startswith("not answerable"):
+        if rewrite and decision.fault and not decision.fault.startswith("not answerable"):
             draft = self.rewritten(draft, passage, decision, code=code)
             decision, found = self.judged(draft, passage)
         if not decision.good:
@@ -208,14 +208,15 @@ class Recipe(Program):
         )
 
     def rewritten(self, draft: Draft, passage: Passage, decision: Verdict, *, code: str) -> Draft:
-        """Return a refused question, rewritten with the reason."""
+        """Return a refused question, rewritten with its fault."""
         revised = call(
             self.revise,
             topic=passage.topic,
+            before=passage.before,
             passage=passage.text,
             question=draft.question,
             answer=draft.answer,
-            change=MEND.format(fault=decision.reason.rstrip("."))
+            change=MEND.format(fault=decision.fault.rstrip("."))
             + (f" It is put like this: {draft.wording}." if draft.wording else ""),
         )
         tidy, limit = (one_line, None) if draft.wording else (tidy_question, 0)
@@ -317,6 +318,8 @@ class Recipe(Program):
             misses = 0
             for hit in hits:
                 here = set(words(hit.passage))
+                if here <= set(words(hit.topic)):
+                    continue  # a title alone says nothing
                 is_about = asked and asked <= here
                 may_answer = said and 4 * len(said & here) >= 3 * len(said)
                 if not is_about and not may_answer:

@@ -59,7 +59,7 @@ _MARKED = (
 )
 # As private characters.
 _KEPT_IN_CODE = {ord(mark): 0xE000 + place for place, mark in enumerate("*_[]()<>")}
-_CODE_BLOCK = re.compile(r"(^```.*?^```[^\n]*$)", re.MULTILINE | re.DOTALL)
+CODE_BLOCK = re.compile(r"(^```.*?^```[^\n]*$)", re.MULTILINE | re.DOTALL)
 _POSSESSIVE = re.compile(r"['’]s(?= )")
 
 
@@ -116,7 +116,7 @@ def plain(text: str) -> str:
     """Return Markdown text without emphasis, code marks, roles, tags, link targets and footnotes;
     code blocks stay.
     """
-    pieces = _CODE_BLOCK.split(blanked(text)) if "```" in text else [blanked(text)]
+    pieces = CODE_BLOCK.split(blanked(text)) if "```" in text else [blanked(text)]
     pieces[::2] = [re.sub(r"[ \t]{2,}", " ", piece.replace("\0", "")) for piece in pieces[::2]]
     return "".join(pieces).strip()
 
@@ -125,7 +125,7 @@ def blanked(text: str) -> str:
     """Return Markdown text with NUL characters for all that :func:`plain` leaves out, so that
     offsets stay.
     """
-    pieces = _CODE_BLOCK.split(text) if "```" in text else [text]
+    pieces = CODE_BLOCK.split(text) if "```" in text else [text]
     pieces[::2] = map(_without_marks, pieces[::2])
     return "".join(pieces)
 

@@ -33,7 +33,7 @@ class JudgeQuestion(dspy.Signature):
     passage: str = dspy.InputField(desc="the passage that must answer the question")
     question: str = dspy.InputField(desc="the question to judge")
     reason: str = dspy.OutputField(
-        desc="what speaks for and against the question, in at most 30 words"
+        desc="what is wrong with the question, in at most 30 words, or: no fault"
     )
     answer: str = dspy.OutputField(
         desc="the whole answer in a few words of the passage, or: not stated"

@@ -20,11 +20,11 @@ class AskPassage(dspy.Signature):
     clear to somebody who does not see the passage; it is stated there, or counted or concluded from
     nothing but what it states. The evidence is copied from the passage word for word.
 
-    Take the first form on offer that this passage carries, and in that form ask what is most worth
-    knowing; of kinds that are worth as much, take the earlier one. A form that could only become a
-    riddle, or a question that nobody has, is not carried. If a subject is given, ask about that. If
-    nothing in the passage is worth a question that was not asked already, write "none" as the
-    question, and why as the answer.
+    The form comes first: take the first one on offer in which the passage answers something that
+    somebody wants to know; one that could only become a riddle is passed over. Then, of what can be
+    asked in that form, ask what is most worth knowing; of kinds that are worth as much, take the
+    earlier one. If nothing in the passage is worth a question that was not asked already, write
+    "none" in every line but the answer, which says why.
     """
 
     about: str = dspy.InputField(desc="what the documents are and who asks", default="")
@@ -32,7 +32,10 @@ class AskPassage(dspy.Signature):
     before: str = dspy.InputField(desc="what stands just before the passage", default="")
     passage: str = dspy.InputField(desc="the passage to ask about")
     asked_already: list[str] = dspy.InputField(desc="questions not to repeat", default=[])
-    subject: str = dspy.InputField(desc="what to ask about, if that is fixed", default="")
+    subject: str = dspy.InputField(
+        desc="a question that the passage puts: ask for the same, as exactly, in other words",
+        default="",
+    )
     forms: list[str] = dspy.InputField(desc="forms of question on offer, the most wanted first")
     kinds: str = dspy.InputField(
         desc="what a question can ask for, the most wanted first", default=""
@@ -63,7 +66,8 @@ class CombinePassages(dspy.Signature):
     do not say. The answer is right and complete, well worded, and clear to somebody who does not
     see the passages; it is stated there, or counted or concluded from nothing but what they state.
     The evidence is copied word for word, a piece of each passage. If one passage says it all, or
-    nobody has a need that takes them together, write "none" as the question, and why as the answer.
+    nobody has a need that takes them together, write "none" in every line but the answer, which
+    says why.
     """
 
     about: str = dspy.InputField(desc="what the documents are and who asks", default="")
@@ -168,10 +172,12 @@ class ReviseQuestion(dspy.Signature):
 
     What the change does not concern stays: every name, number and condition, and what is asked for.
     The new question does not contain its answer and does not speak of a passage. Unless the change
-    wants it otherwise, it can be understood alone.
+    wants it otherwise, it can be understood alone. If the change cannot be made, write "none" as
+    the new question.
     """
 
     topic: str = dspy.InputField(desc="title and headings above the passage", default="")
+    before: str = dspy.InputField(desc="what stands just before the passage", default="")
     passage: str = dspy.InputField(
         desc="the passage that answers the question, if it is needed", default=""
     )

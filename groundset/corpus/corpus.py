@@ -5,6 +5,7 @@ import json
 from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from fnmatch import fnmatchcase
 from pathlib import Path
 from textwrap import shorten
 from typing import Any, Self
@@ -28,6 +29,7 @@ _BEFORE = 300  # characters
 NO_DOCUMENTS = (
     "no documents found: the folders are empty, or all is excluded; name files, or other folders"
 )
+NEWEST = "newest"
 _NAMED_FILES = 5
 _SHOWN = 60  # characters
 
@@ -53,6 +55,17 @@ class Corpus:
     def after(self, chunk: Chunk) -> str:
         """Return the next line of the document's text after a chunk; empty at its end."""
         return plain(self.documents[chunk.doc_id].text[chunk.end :].lstrip().partition("\n")[0])
+
+    def preference(self, prefer: str) -> Callable[[str], float]:
+        """Return how much the document of a chunk counts: the later its file was changed, for
+        ``newest``, or whether its path matches a pattern.
+        """
+        documents = {chunk.chunk_id: self.documents[chunk.doc_id] for chunk in self.chunks}
+        if prefer != NEWEST:
+            return lambda name: float(fnmatchcase(documents[name].path, prefer))
+        return lambda name: (
+            changed.timestamp() if (changed := documents[name].last_modified) else 0.0
+        )
 
     def order(self, seed: int) -> list[int]:
         """Return the indexes of the chunks in rounds: one of every document, then a second of each,
@@ -187,7 +200,7 @@ def _read_documents(
     on_file: Callable[[], object],
 ) -> None:
     files, corpus.skipped = find_documents(options.documents, options.exclude)
-    contents = read_files(files, None if embedder else options, engine)
+    contents = read_files(files, None if embedder else options, engine, options.columns)
     first_paths: dict[bytes, str] = {}  # by a hash of the text
     for (file, path), content in zip(files, contents, strict=True):
         on_file()

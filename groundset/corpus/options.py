@@ -4,9 +4,9 @@ chunk`.
 
 from contextlib import ExitStack
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, Self
+from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
 
-from pydantic import model_validator
+from pydantic import BeforeValidator, model_validator
 
 from groundset.corpus.find import find_documents
 from groundset.corpus.parsing import SUFFIXES
@@ -18,6 +18,18 @@ from groundset.programs.errors import InputError
 if TYPE_CHECKING:
     from groundset.corpus.corpus import Corpus
 
+
+def _parse_columns(value: Any) -> Any:
+    if not isinstance(value, str):
+        return value
+    pairs = [part.partition("=") for part in value.split(",")]
+    named = {role.strip(): name.strip() for role, _, name in pairs}
+    if named.keys() != {"question", "answer"} or not all(named.values()):
+        raise ValueError("name both, such as question=Subject,answer=Resolution")
+    return named
+
+
+_Columns = Annotated[dict[str, str], BeforeValidator(_parse_columns)]
 ChunkerName = Literal["recursive", "sentence", "word", "token", "semantic"]
 _SIZES = {"word": 200, "token": 256}
 
@@ -27,7 +39,7 @@ class CorpusOptions(Options):
 
     documents: tuple[Path, ...] = option(
         (),
-        "Files, folders or globs: txt, md, rst, html, pdf, docx and more.",
+        "Files, folders or globs: txt, md, html, pdf, docx and more.",
         metavar="DOCS",
         argument=True,
     )
@@ -49,6 +61,12 @@ class CorpusOptions(Options):
         None, "Join this many consecutive chunks.", shown="1; profiled: 3", ge=1
     )
     min_length: int = option(100, "Drop shorter chunks, in characters.", ge=0)
+    columns: _Columns = option(
+        {},
+        "The columns of .csv and .tsv files that hold questions and answers, where their names do"
+        " not say so: question=Subject,answer=Resolution.",
+        metavar="question=NAME,answer=NAME",
+    )
     verbose: bool = option(
         False, "Name what is left out, and print a local model's log.", short="-v"
     )

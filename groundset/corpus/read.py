@@ -6,11 +6,12 @@ import hashlib
 import json
 import re
 import unicodedata
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime
 from pathlib import Path
 from threading import local
+from types import MappingProxyType
 from typing import Any
 
 from pydantic import BaseModel
@@ -26,6 +27,7 @@ from groundset.corpus.parsing import (
     name_title,
     parse,
     suffix_of,
+    telling_title,
 )
 from groundset.programs.types import Chunk, Document
 
@@ -38,9 +40,7 @@ SECONDS_PER_MB = 20
 SECONDS_PER_MB_OF_PDF = 100
 MIN_CHARACTERS = 20  # letters and digits of a document worth asking about
 MISSING = "broken link"
-_MENDS = dict.fromkeys(
-    (".tex", ".rtf", ".odt", ".xml", ".mediawiki"), "; convert it with pandoc, to .md"
-)
+_MENDS = dict.fromkeys((".tex", ".xml", ".mediawiki"), "; convert it with pandoc, to .md")
 _MENDS |= dict.fromkeys(
     (".doc", ".ppt", ".xls", ".odp", ".ods", ".pages"), "; save it as .docx, .pptx, .xlsx or .pdf"
 )
@@ -65,6 +65,7 @@ def read_files(
     files: Sequence[FoundFile],
     options: CorpusOptions | None,  # how to cut the documents; None leaves it to this process
     engine: str,  # ``local``, ``ray`` or ``ray=ADDRESS``
+    columns: Mapping[str, str] = MappingProxyType({}),  # of questions and answers in tables
 ) -> Iterator[ReadFile]:
     """Yield what is in each file, in their order; read by processes of this machine, or by a Ray
     cluster.
@@ -75,7 +76,8 @@ def read_files(
     cut = options and options.model_dump(
         include={"chunker", "chunk_size", "chunk_overlap", "merge", "min_length"}
     )
-    requests = [{"path": str(file.absolute()), "name": name, "cut": cut} for file, name in files]
+    about = {"cut": cut, "columns": dict(columns)}
+    requests = [{"path": str(file.absolute()), "name": name, **about} for file, name in files]
     if engine != "local":
         from groundset.corpus.ray import mapped
 
@@ -135,6 +137,8 @@ def read_document(request: dict[str, Any]) -> dict[str, Any]:
     file, name = Path(request["path"]), request["name"]
     try:
         parsed = _parsed(file, suffix_of(name))
+        if suffix_of(name) in (".csv", ".tsv"):
+            parsed = _with_columns(parsed, request["columns"])
     except UnparsableError as error:
         return {"reason": str(error)}
     except RecursionError:
@@ -144,7 +148,7 @@ def read_document(request: dict[str, Any]) -> dict[str, Any]:
     document = Document(
         doc_id=document_id(name, parsed.text),
         path=name,
-        title=parsed.title or name_title(name),
+        title=telling_title(parsed.title or name_title(name), parsed),
         text=parsed.text,
         headings=tuple(parsed.headings),
         pages=tuple(parsed.pages),
@@ -157,6 +161,18 @@ def read_document(request: dict[str, Any]) -> dict[str, Any]:
 
         found.chunks, found.short = chunk_document(document, CorpusOptions(**request["cut"]))
     return found.model_dump(mode="json")
+
+
+def _with_columns(parsed: Parsed, columns: Mapping[str, str]) -> Parsed:
+    """Return a table whose columns of questions and answers are called so."""
+    header, _, rows = parsed.text.partition("\n")
+    missing = []
+    for role, name in columns.items():
+        renamed = re.sub(rf"\| {re.escape(name)} (?=\|)", f"| {role} ", header, flags=re.I)
+        missing += [name] if renamed == header else []
+        header = renamed
+    note = f"there is no column {' or '.join(missing)} (--columns)" if missing else parsed.note
+    return parsed._replace(text=f"{header}\n{rows}", note=note)
 
 
 def modified(file: Path) -> datetime | None:

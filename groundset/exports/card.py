@@ -16,6 +16,9 @@ from groundset import __version__
 from groundset.exports.formats import CORPUS, QA
 from groundset.exports.sets import EvaluationSet
 from groundset.printing import printable
+from groundset.programs.faq import STATED
+from groundset.programs.types import Chunk, Sample
+from groundset.run.recipes import GIVEN
 from groundset.run.record import listed, signed
 from groundset.stats import wilson
 
@@ -74,6 +77,16 @@ _CONFIGURATION = (
     "merge",
     "min_length",
 )
+_STATED = "stated, with their answers, by the documents themselves"
+_MADE = {None: "taken from a set of another tool", GIVEN: "asked by users and answered by a model"}
+_PERSONAL = {
+    "mail addresses": re.compile(r"[\w.+-]+@[\w-]+(?:\.[\w-]+)*\.[a-z]{2,}", re.IGNORECASE),
+    "telephone numbers": re.compile(
+        r"(?:(?<![\w.])(?:\+|00)\d{1,3}|\b(?:tel|phone|fax|mobile?|telefon|téléphone)\w*[:. ]+)"
+        r"[ (./-]*\d[\d ()./-]{5,16}\d(?!\w)",
+        re.IGNORECASE,
+    ),
+}
 _ROLES = {
     "lm": "language model",
     "critic_lm": "judge",
@@ -117,6 +130,25 @@ def _without_paths(value: Any) -> Any:
     if not isinstance(value, Mapping):
         return value
     return {public_name(name): each for name, each in value.items()}
+
+
+def held_personal(chunks: Iterable[Chunk]) -> dict[str, int]:
+    """Return how many mail addresses and telephone numbers texts hold, of which somebody may be
+    the owner.
+    """
+    text = "\n".join(chunk.text for chunk in chunks)
+    found = {name: set(pattern.findall(text)) for name, pattern in _PERSONAL.items()}
+    return {name: len(matches) for name, matches in found.items() if matches}
+
+
+def _origins(samples: Sequence[Sample], record: Mapping[str, Any]) -> dict[str, int]:
+    """Return how many questions come from where."""
+    configuration = record["configuration"]
+    others = _MADE.get(configuration.get("recipe"), "written by a language model")
+    if configuration.get("guided"):
+        others = "begun by rules about a sentence and completed by a small language model"
+    counts = Counter(_STATED if each.kind == STATED else others for each in samples)
+    return dict(counts.most_common())
 
 
 def is_local(name: str) -> bool:
@@ -215,6 +247,8 @@ def card(
         unanswerable=sum(not sample.retrieval_gt for sample in samples),
         languages=_listed(sample.language for sample in samples),
         recipe=recipe,
+        origins=listed(_origins(samples, record)),
+        personal=listed(held_personal(found.chunks)),
         models=[
             (_ROLES[role], model["name"], model["sha256"] or "")
             for role, model in record["models"].items()

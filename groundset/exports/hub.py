@@ -1,5 +1,4 @@
-"""`groundset push`: a run as a dataset on the Hugging Face Hub, in one commit, or in a folder as a
-dry run.
+"""`groundset push`: a run as a dataset on the Hugging Face Hub, in one commit, or in a folder.
 
 Paths of this machine, addresses of servers, and texts of users in options are not published. The
 token is never stored or shown.
@@ -18,7 +17,15 @@ from urllib.parse import urlsplit
 from pydantic import field_validator
 
 from groundset import __version__
-from groundset.exports.card import MARKER, card, data_file, is_local, public_name, public_record
+from groundset.exports.card import (
+    MARKER,
+    card,
+    data_file,
+    held_personal,
+    is_local,
+    public_name,
+    public_record,
+)
 from groundset.exports.formats import CORPUS, QA, TABLES
 from groundset.exports.sets import EvaluationSet, Shares, joined
 from groundset.files import json_text, whole_folder, write_text
@@ -28,6 +35,7 @@ from groundset.printing import say
 from groundset.privacy import without_secrets
 from groundset.programs.errors import GroundsetError, HubError, InputError
 from groundset.programs.types import Chunk, Sample
+from groundset.run.record import listed
 from groundset.run.run import open_run
 
 CARD, PROVENANCE = "README.md", "groundset.json"
@@ -65,7 +73,8 @@ class PushOptions(Options):
     replace_card: bool = option(
         False, "Replace a card (README.md) of the Hub that groundset did not write."
     )
-    dry_run: Path | None = option(
+    dry_run: bool = option(False, "Say what would be published; upload and write nothing.")
+    out: Path | None = option(
         None, "Write all files to this folder instead of uploading them.", metavar="DIR"
     )
 
@@ -87,7 +96,7 @@ class PushOptions(Options):
 
 
 class Pushed(NamedTuple):
-    """The numbers of published questions and chunks; of a push that was no dry run, what became of
+    """The numbers of published questions and chunks; of an upload, what became of
     the dataset.
     """
 
@@ -102,8 +111,10 @@ def push(options: PushOptions) -> None:
     """Publish a run and print where it is."""
     pushed = push_run(options)
     counts = f"{pushed.questions} questions and {pushed.chunks} chunks"
-    if pushed.url is None:
-        say(f"dry run for {options.repo}, {counts}: {options.dry_run}")
+    if options.dry_run:
+        say(f"{counts} would go to {options.repo}. Nothing was written.")
+    elif pushed.url is None:
+        say(f"{counts} for {options.repo}: {options.out}")
     else:
         visibility = "private" if pushed.is_private else "public"
         say(
@@ -123,8 +134,12 @@ def push_run(options: PushOptions) -> Pushed:
         joined([open_run(options.run)], signed=options.signed, shares=options.splits)
     )
     pushed = Pushed(len(published.samples), len(published.chunks))
-    if options.dry_run is not None:
-        with whole_folder(options.dry_run, last=CARD, checked=True) as temporary:
+    if held := held_personal(published.chunks):
+        say(f"the passages hold {listed(held)}: read them before you publish", err=True)
+    if options.dry_run:
+        return pushed
+    if options.out is not None:
+        with whole_folder(options.out, last=CARD, checked=True) as temporary:
             _write(published, options, temporary)
         return pushed
     with _hub(options.repo) as api, TemporaryDirectory(prefix="groundset-") as folder:

@@ -19,18 +19,33 @@ from groundset.files import encodable
 from groundset.options import DEFAULT_EMBEDDER, Options, option
 from groundset.printing import Progress, say
 from groundset.programs.errors import InputError
+from groundset.programs.faq import ANSWERED, ASKED
 from groundset.programs.languages import language_of
 from groundset.programs.text import MAX_READ, plain
 from groundset.programs.types import Chunk, Sample
 from groundset.programs.untrusted import first_fault
 from groundset.retrieval import embed
 from groundset.retrieval.index import UNRANKED
-from groundset.rows import csv_rows, jsonl_rows, metadata_of, optional, parquet_rows, required
+from groundset.rows import (
+    Row,
+    csv_rows,
+    jsonl_rows,
+    metadata_of,
+    optional,
+    parquet_rows,
+    required,
+)
 from groundset.run.ranked import save_ranked
 from groundset.run.run import Run
 from groundset.run.store import check_new
 
 _QA: tuple[str, ...] = ("qid", "query", "retrieval_gt", "generation_gt")
+# Usual names of columns.
+_USUAL = {
+    **dict.fromkeys(ASKED, "question"),
+    **dict.fromkeys(ANSWERED, "answer"),
+    **dict.fromkeys(("qid", "query_id"), "id"),
+}
 _ROW: tuple[str, ...] = (
     "id",
     "question",
@@ -224,28 +239,48 @@ def _read_autorag(files: Sequence[Path]) -> _ForeignSet:
 def _read_csv(files: Sequence[Path]) -> _ForeignSet:
     """Read the tables of an export as csv."""
     (questions, corpus), found = _tables(files, "csv", "questions.csv", "corpus.csv"), _ForeignSet()
-    for where, fields in csv_rows(corpus):
+    asked = [
+        (where, {_USUAL.get(name.casefold(), name): value for name, value in fields.items()})
+        for where, fields in csv_rows(questions)
+    ]
+    chunks = list(csv_rows(corpus))
+    _check_columns(questions, asked, "question", "answer", "retrieval_gt|chunk_ids")
+    _check_columns(corpus, chunks, "chunk_id", "text|contents")
+    for where, fields in chunks:
         found.add_chunk(
             where, chunk_of(where, {**fields, "chunk_id": required(where, fields, "chunk_id")})
         )
-    for where, fields in csv_rows(questions):
-        groups, ids = _groups(where, fields.get("retrieval_gt")), fields.get("chunk_ids")
-        found.chunks_of(where, chain(*groups), corpus)
+    for where, fields in asked:
+        ids = fields.get("chunk_ids", fields.get("retrieval_gt"))
         if not isinstance(ids, list) or not ids:
             raise InputError(f"{where}, column chunk_ids: must be a list of chunk ids")
+        groups = _groups(where, fields.get("retrieval_gt", [[name] for name in ids]))
+        if "chunk_ids" not in fields:
+            ids = [group[0] for group in groups]
+        found.chunks_of(where, chain(*groups), corpus)
+        question = required(where, fields, "question")
+        answer = optional(where, fields, "answer") or ""
         found.add_sample(
             where,
             found.chunks_of(where, ids, corpus),
             fields.get("language"),
-            id=required(where, fields, "id"),
-            question=required(where, fields, "question"),
-            answer=optional(where, fields, "answer") or "",
+            id=optional(where, fields, "id") or _digest(question, answer, *ids),
+            question=question,
+            answer=answer,
             evolution=optional(where, fields, "evolution") or "imported",
             retrieval_gt=groups,
             probability=fields.get("probability"),
             metadata={name: fields[name] for name in ("kind", "conversation") if fields.get(name)},
         )
     return found
+
+
+def _check_columns(file: Path, rows: Sequence[Row], *names: str) -> None:
+    """Refuse a table that lacks columns, naming all of them; ``|`` stands between alternatives."""
+    there = set(rows[0][1]) if rows else set()
+    missing = [name.replace("|", " or ") for name in names if there.isdisjoint(name.split("|"))]
+    if rows and missing:
+        raise InputError(f"{file}: there is no column {', '.join(missing)}; name them so")
 
 
 def _groups(where: str, value: Any) -> tuple[tuple[str, ...], ...]:

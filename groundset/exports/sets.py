@@ -70,11 +70,25 @@ def joined(
     chunks: dict[str, Chunk] = {}
     samples: dict[str, Sample] = {}
     homes: dict[tuple[str, str], Path] = {}
-    for run in runs:
-        taken = {sample.id: sample for sample in run.samples if is_taken(sample)}
+    for run in sorted(runs, key=_is_imported):
+        # An import knows only the chunks of its documents: what another run has of them is whole.
+        same = {
+            name: chunks[name]
+            for name, chunk in run.chunks.items()
+            if _is_imported(run) and name in chunks and chunks[name].text == chunk.text
+        }
+        whole = {chunk.doc_id for chunk in run.chunks.values() if chunk.chunk_id in same}
+        own = {name: each for name, each in run.documents.items() if name not in whole}
+        taken = {
+            sample.id: sample.model_copy(
+                update={"contexts": tuple(same.get(one.chunk_id, one) for one in sample.contexts)}
+            )
+            for sample in run.samples
+            if is_taken(sample)
+        }
         kinds: list[tuple[str, dict[str, Any], Mapping[str, Any], Callable[[Any], object]]] = [
-            ("document", documents, run.documents, attrgetter("text")),
-            ("chunk", chunks, run.chunks, attrgetter("doc_id", "start", "text")),
+            ("document", documents, own, attrgetter("text")),
+            ("chunk", chunks, run.chunks | same, attrgetter("doc_id", "start", "text")),
             ("sample", samples, taken, attrgetter("question")),
         ]
         for kind, known, found, content in kinds:
@@ -101,6 +115,10 @@ def joined(
         )
     splits = split(list(samples.values()), list(chunks.values()), shares) if shares else None
     return EvaluationSet(runs, list(samples.values()), list(chunks.values()), documents, splits)
+
+
+def _is_imported(run: Run) -> bool:
+    return isinstance(run.record.get("source"), Mapping)
 
 
 def _asked(sample: Sample) -> tuple[str, ...]:

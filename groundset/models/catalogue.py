@@ -6,7 +6,6 @@ computed again only when the stamp changes. Size and modification time alone cou
 """
 
 import contextlib
-import difflib
 import hashlib
 import json
 import os
@@ -20,6 +19,7 @@ from typing import Literal, NamedTuple
 from filelock import FileLock, Timeout
 
 from groundset.files import sha256_of, write_text
+from groundset.options import near_matches
 from groundset.programs.errors import InputError, UnknownModelError
 
 SHA256 = re.compile("[0-9a-f]{64}")
@@ -193,21 +193,14 @@ def get_entry(name: str, role: str = "") -> ModelEntry:
     entry = CATALOGUE.get(name)
     if entry is None:
         raise UnknownModelError(
-            f"the catalogue has no model {name!r}{near_matches(name)}; see `groundset models list`"
+            f"the catalogue has no model {name!r}{near_matches(name, CATALOGUE)};"
+            " see `groundset models list`"
         )
     if role and entry.role != role:
         raise UnknownModelError(
             f"{name} is of role {entry.role}, not {role}; see `groundset models list`"
         )
     return entry
-
-
-def near_matches(name: str) -> str:
-    """Return `` (did you mean …?)`` for the catalogue names that resemble ``name``, or an empty
-    string.
-    """
-    matches = difflib.get_close_matches(name.lower(), CATALOGUE, n=3, cutoff=0.5)
-    return f" (did you mean {' or '.join(matches)}?)" if matches else ""
 
 
 def cache_home() -> Path:

@@ -41,12 +41,12 @@ from groundset.models.catalogue import (
     cache_home,
     file_sha256,
     get_entry,
-    near_matches,
 )
 from groundset.models.fetch import HUB_FORM, HUB_PREFIX, Notify, parse_name, pull, say_err
 from groundset.models.journal import Engine, Journal, Variants
 from groundset.models.server import Server
 from groundset.models.texts import SilentModelError
+from groundset.options import near_matches
 from groundset.programs.errors import (
     GroundsetError,
     InputError,
@@ -280,7 +280,8 @@ def parse_spec(text: str) -> Spec:
     if _HOSTED.fullmatch(text):
         return Spec(text, served=text)
     raise UnknownModelError(
-        f"unknown model {shown!r}{near_matches(text)}; use a name from `groundset models list`, "
+        f"unknown model {shown!r}{near_matches(text, CATALOGUE)}; use a name from"
+        " `groundset models list`, "
         f"a path to a .gguf file, {HUB_FORM}, openai/<model>@<base url> or provider/model"
     )
 

@@ -160,6 +160,7 @@ def _made(run: Run) -> Figures:
         run.chunks[reject.chunk_id].doc_id for reject in refused if reject.chunk_id in run.chunks
     )
     documents = sorted(run.documents.values(), key=lambda document: -chunks[document.doc_id])
+    titles = Counter(document.title for document in documents)
     return {
         "samples": len(run.samples),
         "asked": run.record.get("asked"),
@@ -173,7 +174,11 @@ def _made(run: Run) -> Figures:
         "contradictions": contradictions(run),
         "by_document": [
             {
-                "document": each.title or each.path,
+                "document": (
+                    f"{each.title} ({each.path})"
+                    if each.title and titles[each.title] > 1
+                    else each.title or each.path
+                ),
                 "path": each.path,
                 "chunks": chunks[each.doc_id],
                 "samples": made[each.doc_id],

@@ -160,7 +160,7 @@ def make_app(run: Run, reviewer: str, token: str) -> Flask:
             (each, marked(each.text, evidence, sample.answer), *around(each), read.get(name))
             for name, each in chunks.items()
         ]
-        form = {"error": error, "chosen": chosen, "note": note} if error else None
+        form = {"error": error, "chosen": chosen, "note": note, "refuses": not tried}
         after = request.args.get("after", 0, int)
         return page(
             "item.html",
@@ -168,7 +168,7 @@ def make_app(run: Run, reviewer: str, token: str) -> Flask:
             sample=sample,
             passages=passages,
             is_own=read,
-            form=form,
+            form=form if error else None,
             after=after,
         )
 

@@ -32,9 +32,9 @@ from groundset.models.catalogue import (
     file_sha256,
     get_entry,
     model_lock,
-    near_matches,
 )
 from groundset.models.fetch import Notify, explained, online, pull, say_err
+from groundset.options import near_matches
 from groundset.programs.errors import ModelError, UnknownModelError, first_line
 
 Vectors = NDArray[np.float32]
@@ -133,20 +133,54 @@ def open_embedder(spec: str, *, notify: Notify = say_err) -> Embedder:
         UnknownModelError: there is no such model, or its files cannot be loaded.
         ModelError: it cannot be downloaded or verified.
     """
-    entry = get_entry(spec, "embedder") if spec in CATALOGUE else None
-    if entry is not None:
-        folder = pull(spec, notify=notify)
-    elif named := _HUB_NAME.fullmatch(spec):
-        folder = _pull_repository(named[1], notify)
+    if spec in CATALOGUE:
+        sha256, folder = get_entry(spec, "embedder").sha256, pull(spec, notify=notify)
     else:
-        folder = Path(spec).expanduser()
-        if not folder.is_dir():
-            raise UnknownModelError(
-                f"--embedder {spec}: neither an embedder of the catalogue nor a folder with a"
-                f" sentence-transformers model{near_matches(spec)}; hf/<owner>/<repo> names one of"
-                " the Hugging Face Hub"
-            )
-    return Embedder(spec, entry.sha256 if entry else _sha256(folder), _load(spec, folder))
+        known = f"neither an embedder of the catalogue{near_matches(spec, CATALOGUE)} nor"
+        folder = _folder(spec, f"--embedder {spec}: {known}", notify)
+        sha256 = _sha256(folder)
+    return Embedder(spec, sha256, _load(spec, folder, "SentenceTransformer"))
+
+
+class Reranker:
+    """A loaded cross-encoder, which reads a query and a text together."""
+
+    def __init__(self, name: str, sha256: str, model: Any) -> None:
+        """Wrap a ``CrossEncoder``; use :func:`open_reranker` instead."""
+        self.name, self.sha256, self._model = name, sha256, model
+        self._lock = threading.Lock()
+
+    def scores(self, query: str, texts: Sequence[str]) -> list[float]:
+        """Return how well each text answers a query."""
+        pairs = [(query, text) for text in texts]
+        with self._lock, _one_thread():
+            return [float(score) for score in self._model.predict(pairs, show_progress_bar=False)]
+
+
+def open_reranker(spec: str, *, notify: Notify = say_err) -> Reranker:
+    """Load a cross-encoder with one score, from a folder or the Hub.
+
+    Raises:
+        UnknownModelError: there is no such model, or its files cannot be loaded.
+        ModelError: it cannot be downloaded.
+    """
+    folder = _folder(spec, f"--reranker {spec}: not", notify)
+    model = _load(spec, folder, "CrossEncoder")
+    if model.num_labels != 1:
+        raise UnknownModelError(f"--reranker {spec}: gives {model.num_labels} scores; name another")
+    return Reranker(spec, _sha256(folder), model)
+
+
+def _folder(spec: str, otherwise: str, notify: Notify) -> Path:
+    if named := _HUB_NAME.fullmatch(spec):
+        return _pull_repository(named[1], notify)
+    folder = Path(spec).expanduser()
+    if not folder.is_dir():
+        raise UnknownModelError(
+            f"{otherwise} a folder with a sentence-transformers model;"
+            " hf/<owner>/<repo> names one of the Hugging Face Hub"
+        )
+    return folder
 
 
 def _open_same(name: str, sha256: str) -> Embedder:
@@ -194,13 +228,13 @@ def _sha256(folder: Path) -> str:
     return hashes[0] if len(hashes) == 1 else hashlib.sha256("".join(hashes).encode()).hexdigest()
 
 
-def _load(spec: str, folder: Path) -> Any:
+def _load(spec: str, folder: Path, kind: str) -> Any:
     """Load a model from untrusted files.
 
     Raises:
         UnknownModelError: they cannot be loaded.
     """
-    from sentence_transformers import SentenceTransformer
+    import sentence_transformers
     from transformers.utils import logging as messages
 
     logging.getLogger("sentence_transformers").setLevel(logging.ERROR)
@@ -208,7 +242,7 @@ def _load(spec: str, folder: Path) -> Any:
     messages.disable_progress_bar()
     try:
         with warnings.catch_warnings(action="ignore"):
-            model = SentenceTransformer(
+            model = getattr(sentence_transformers, kind)(
                 str(folder), device="cpu", local_files_only=True, trust_remote_code=False
             )
     except pickle.UnpicklingError as error:
@@ -216,7 +250,7 @@ def _load(spec: str, folder: Path) -> Any:
             f"{next(iter(sorted(folder.rglob('*.bin'))), folder)}: {_UNSAFE}"
         ) from error
     except Exception as error:  # the libraries raise arbitrary exceptions for damaged files
-        raise UnknownModelError(f"embedder {spec} cannot be loaded: {first_line(error)}") from error
+        raise UnknownModelError(f"{spec} cannot be loaded: {first_line(error)}") from error
     model.eval()
     return model
 

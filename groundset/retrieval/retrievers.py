@@ -20,7 +20,7 @@ from urllib.parse import unquote
 import numpy as np
 
 from groundset.printing import counted
-from groundset.programs.errors import InputError
+from groundset.programs.errors import InputError, first_line
 from groundset.programs.text import words_in
 from groundset.programs.untrusted import numbered_lines
 from groundset.retrieval.index import SEARCH_DEPTH
@@ -84,7 +84,8 @@ def ask_own(name: str, questions: Sequence[str]) -> list[list[str]]:
         search = _server(name) if "://" in name else _function(name)
         found = [search(question) for question in questions]
     except Exception as error:  # the code is the user's
-        raise InputError(f"--retriever {name}: {type(error).__name__}: {error}") from error
+        reason = f"{type(error).__name__}: {first_line(error)}"
+        raise InputError(f"--retriever {name}: {reason}") from error
     for texts in found:
         if not isinstance(texts, list | tuple) or not all(isinstance(text, str) for text in texts):
             raise InputError(f"--retriever {name}: must return a list of chunk ids or of texts")

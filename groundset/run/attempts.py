@@ -76,6 +76,7 @@ class Attempts:
         self._judge, self._programs, self._lm, self._hear = judge, programs, lm, hear
         self._chunks = {chunk.chunk_id: chunk for chunk in corpus.chunks}
         texts = {chunk.chunk_id: chunk.text for chunk in corpus.chunks}
+        self._counts = corpus.preference(options.prefer)
         self._by_words = bm25(texts) if options.hard else None
 
     def __call__(self, task: Task) -> Made:
@@ -94,7 +95,10 @@ class Attempts:
         ]
         if made.question:
             sample = self._sample(task, made, trail)
-            if (fault := self._retrieval_fault(sample)) is None:
+            step, fault = "compare", self._contradiction(sample)
+            if fault is None:
+                step, fault = "retrieval", self._retrieval_fault(sample)
+            if fault is None:
                 # Near duplicates among the user's own questions were grouped before.
                 vector = (
                     None if task.question else self._preparing.embedder.encode([sample.question])[0]
@@ -104,7 +108,7 @@ class Attempts:
                 )
             rejects.append(
                 Reject(
-                    step="retrieval",
+                    step=step,
                     reason=fault,
                     chunk_id=sample.contexts[0].chunk_id,
                     question=sample.question,
@@ -112,6 +116,14 @@ class Attempts:
                 )
             )
         return Made(Result(rejects=tuple(rejects), trail=trail, exhausted=exhausted))
+
+    def _contradiction(self, sample: Sample) -> str | None:
+        """Return which document says otherwise that counts more than the sample's own."""
+        for each in sample.variants if self._options.prefer else ():
+            own = sample.contexts[each.get("place", 0)].chunk_id
+            if self._counts(each["chunk_id"]) > self._counts(own):
+                return f"a preferred document says otherwise: {self._chunks[each['chunk_id']].path}"
+        return None
 
     def _unfit(self, task: Task) -> Reject | None:
         """Return why one of the chunks is refused."""

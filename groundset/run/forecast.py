@@ -22,7 +22,7 @@ from groundset.programs.languages import ENGLISH, language_of
 from groundset.programs.types import Chunk
 from groundset.retrieval.embed import open_embedder
 from groundset.run.compiled import Compiled, load_compiled
-from groundset.run.generate import askable, check_reads, own_files
+from groundset.run.generate import askable, check_reads, foreseen, own_files
 from groundset.run.options import CommandOptions
 from groundset.run.plan import quotas
 from groundset.run.record import listed
@@ -72,13 +72,11 @@ def forecast(options: CommandOptions) -> int:
     """
     own, questions = own_files(options)
     made = len(Run(options.out)) if options.out and holds_run(options.out) else 0
-    size = size_of(options.lm)
     name = parse_spec(options.lm).name
     compiled = load_compiled(options.compiled, name, own=own)
-    guided = size["guided"] if options.guided is None else options.guided
     if options.questions:
-        check_reads(name, guided, compiled)
-    options = options.resolved(guided and not options.questions, small=size["small"])
+        check_reads(name, size_of(options.lm)["guided"], compiled)
+    options = foreseen(options)
     with Progress(quiet=options.quiet) as progress:
         progress.phase("Reading documents")
         corpus = read_corpus(options, notify=say, engine=options.engine, on_file=progress.advance)
@@ -117,12 +115,14 @@ def _lines(options: CommandOptions, corpus: Corpus, compiled: Compiled, made: in
     usable, share, line = _usable(asked, options, corpus, compiled)
     yield line
     texts = [chunk.passage for chunk in usable]
-    questions = {
-        question
-        for text, chunk in zip(texts, usable, strict=True)
-        for question, _ in stated_questions(text, chunk.topic, corpus.after(chunk))
-    }
-    stated = round(share * len(questions))
+    stated = len(
+        {
+            question
+            # A guided model takes them whatever the judge of chunks says.
+            for chunk in (asked if options.guided else usable)
+            for question, _ in stated_questions(chunk.passage, chunk.topic, corpus.after(chunk))
+        }
+    )
     if stated and SIMPLE in options.mix:
         yield (
             f"The documents state and answer {counted(stated, 'question')} themselves,"
@@ -134,14 +134,13 @@ def _lines(options: CommandOptions, corpus: Corpus, compiled: Compiled, made: in
         return
     english = [text for text in texts if language_of(text) == ENGLISH.code]
     facts = round(share * len(english) / _FACTS)
-    most = max(0, stated + facts - made)
-    few = f": expect about {most} of {left}; a larger --lm or more documents help"
+    sure = min(left, max(0, stated - made))
     yield (
-        "A guided model asks simple questions;"
-        f" about {facts} chunks carry an easy English fact{few if most < left else ''}."
+        f"A guided model asks simple questions: expect {sure} of {left}, which the documents state;"
+        f" about {facts} chunks carry an easy English fact, and few of these become questions."
     )
-    left = min(left, most)
-    paid = max(0, left - max(0, stated - made))
+    left = min(left, sure + facts)
+    paid = left - sure
     yield from _costs(options, left, paid, _GUIDED, made)
 
 

@@ -17,7 +17,7 @@ from groundset.corpus.corpus import NO_DOCUMENTS, Corpus, read_corpus
 from groundset.corpus.find import find_documents
 from groundset.corpus.options import CorpusOptions
 from groundset.models.catalogue import file_sha256
-from groundset.models.open import Model, Parser, open_model, open_parser
+from groundset.models.open import Model, Parser, open_model, open_parser, size_of
 from groundset.options import option_name
 from groundset.printing import Progress, say
 from groundset.programs.errors import (
@@ -34,14 +34,15 @@ from groundset.programs.profiled import read_profiles
 from groundset.programs.recipe import Search
 from groundset.programs.step import STEPS, step
 from groundset.programs.types import Chunk
-from groundset.retrieval.embed import Embedder, open_embedder
+from groundset.retrieval.embed import Embedder, Reranker, open_embedder, open_reranker
 from groundset.run.attempts import Attempts
 from groundset.run.compiled import NONE, SHIPPED, Compiled, load_compiled, read_own
 from groundset.run.engine import Ending, RunJournal, Runner
-from groundset.run.given import hybrid, planned, read_questions, source_identity
+from groundset.run.given import hybrid, planned, read_questions, reranked, source_identity
 from groundset.run.options import JUDGE_LM, GenerateOptions
 from groundset.run.plan import Pairs, Plan, quotas
 from groundset.run.preparing import Preparing
+from groundset.run.recipes import GIVEN
 from groundset.run.record import accepted, edited, library_versions, shortage, summary, write_files
 from groundset.run.run import Run, open_run
 from groundset.run.store import Store, holds_run
@@ -50,6 +51,7 @@ from groundset.tracking import Tracking, location
 
 _STATUS: Mapping[Ending, int] = {"complete": 0, "short": 3, "budget": 3, "interrupted": 130}
 _SIGNALLED = 128
+_BY_MODEL = {"guided", "mix", "kinds", "critic", "max_rank", "merge"}  # options, if not given
 # When the fitted head of a step judges.
 _HEADS = {
     "chunk": "only with --chunk-critic head, where the recipe judges chunks",
@@ -96,6 +98,7 @@ class _Setup(NamedTuple):
     critic: Model | None
     embedder: Embedder
     parser: Parser | None
+    reranker: Reranker | None
     compiled: Compiled
     journal: RunJournal
     progress: Progress
@@ -107,6 +110,7 @@ class _Setup(NamedTuple):
             "critic_lm": self.critic,
             "embedder": self.embedder,
             "parser": self.parser,
+            "reranker": self.reranker,
         }
         return {
             role: {"name": each.name, "sha256": each.sha256} for role, each in found.items() if each
@@ -168,18 +172,17 @@ def _generate(options: GenerateOptions, *, hard: bool) -> tuple[Ending, RunJourn
             and (line := edited(options.out, accepted(store.attempts())))
         ):
             progress.note(line)
-        documents = documents_digest(options)
+        identity = {"version": __version__, "documents": documents_digest(options)}
+        early = foreseen(options).compared()
+        if store:
+            known = identity | {name: early[name] for name in early.keys() - _BY_MODEL}
+            _check_same(options.out, store.meta("identity"), known)
         setup = _open_models(options, own, progress, stack)
         names = {
             role: f"{each['name']} {each['sha256'] or ''}".strip()
             for role, each in setup.models().items()
         }
-        identity = {
-            "version": __version__,
-            "documents": documents,
-            **names,
-            "compiled": setup.compiled.digest,
-        }
+        identity |= names | {"compiled": setup.compiled.digest}
         identity |= setup.options.compared()
         identity |= {"questions": source_identity(options.questions)} if options.questions else {}
         if store is None:
@@ -214,6 +217,18 @@ def own_files(options: GenerateOptions) -> tuple[Compiled, Mapping[str, int]]:
         read_profiles(options.profile_file)
     questions = read_questions(options.questions) if options.questions else {}
     return read_own(options.compiled, options.tracking), questions
+
+
+def foreseen(options: GenerateOptions) -> Any:
+    """Return the options with the defaults of a model that is not opened, as far as its name or
+    file tells.
+
+    Raises:
+        InputError: the model cannot do what an option wants.
+    """
+    size = size_of(options.lm)
+    guided = size["guided"] if options.guided is None else options.guided
+    return options.resolved(guided and not options.questions, small=size["small"])
 
 
 def check_reads(model: str, guided: bool, compiled: Compiled) -> None:
@@ -284,7 +299,8 @@ def _open_models(
     progress.phase(f"Opening {options.embedder}")
     embedder = open_embedder(options.embedder, notify=progress.note)
     progress.note(_told(options, lm, critic))
-    setup = _Setup(options, lm, critic, embedder, parser, compiled, journal, progress)
+    reranker = open_reranker(options.reranker, notify=progress.note) if options.reranker else None
+    setup = _Setup(options, lm, critic, embedder, parser, reranker, compiled, journal, progress)
     if options.compiled not in (SHIPPED, NONE):
         progress.note(_used(own, setup))
     return setup
@@ -363,6 +379,8 @@ def _run(
     judge = preparing.verdict if by_head else _reading(setup) if row.judges_chunks else None
     # Guided programs search for nothing.
     search = preparing.search if setup.parser else hybrid(corpus, preparing.index)
+    if setup.reranker:
+        search = reranked(search, setup.reranker)
     if options.questions:
         plan: Plan = planned(questions, options.size, setup.embedder, store, search)
     else:
@@ -385,6 +403,8 @@ def _run(
             partners=pairs.partners,
         )
     programs = _programs(setup, search)
+    if options.questions and options.prefer:
+        programs[GIVEN].counts = corpus.preference(options.prefer)
     attempts = Attempts(options, corpus, preparing, judge, programs, setup.lm.lm, progress.step)
     runner = Runner(
         store, plan, attempts, journal, progress=progress, workers=options.workers, started=started

@@ -15,6 +15,7 @@ from groundset.programs.forms import SIMPLE
 from groundset.programs.given import NEAREST, no_question
 from groundset.programs.recipe import Search
 from groundset.programs.types import Hit
+from groundset.retrieval.embed import Reranker
 from groundset.retrieval.index import Index
 from groundset.retrieval.retrievers import bm25, fuse
 from groundset.rows import named_rows, optional
@@ -23,6 +24,7 @@ from groundset.run.plan import Plan, Task
 from groundset.run.store import Attempt, Store
 from groundset.run.values import names_traces, questions_of_traces
 
+_CANDIDATES = 50  # that a cross-encoder reads
 _MOST = 10_000  # different questions; grouping takes quadratic time
 
 
@@ -83,6 +85,18 @@ def hybrid(corpus: Corpus, index: Callable[[], Index]) -> Search:
         ]
 
     return search
+
+
+def reranked(search: Search, reranker: Reranker) -> Search:
+    """Return a search whose best candidates are put in order by a model that reads both texts."""
+
+    def ordered(query: str, limit: int) -> Sequence[Hit]:
+        hits = search(query, max(limit, _CANDIDATES))
+        scores = reranker.scores(query, [f"{hit.topic}\n{hit.passage}" for hit in hits])
+        order = sorted(range(len(hits)), key=lambda place: -scores[place])
+        return [hits[place] for place in order[:limit]]
+
+    return ordered
 
 
 def planned(

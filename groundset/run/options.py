@@ -11,7 +11,14 @@ from pydantic import BeforeValidator, field_serializer, field_validator, model_v
 
 from groundset.corpus.options import CorpusOptions
 from groundset.files import write_rows
-from groundset.options import DEFAULT_EMBEDDER, DEFAULT_LM, DEFAULT_PARSER, option, option_name
+from groundset.options import (
+    DEFAULT_EMBEDDER,
+    DEFAULT_LM,
+    DEFAULT_PARSER,
+    near_matches,
+    option,
+    option_name,
+)
 from groundset.privacy import without_secrets
 from groundset.programs.errors import InputError
 from groundset.programs.forms import FORMS, KINDS, PERSONA, SIMPLE
@@ -32,7 +39,8 @@ _RECIPES_OF = {  # of options of some recipes only
     "answers": ("evolved", "single", "multi"),
     "across_documents": ("evolved", "multi"),
     **dict.fromkeys(("min_chunks", "max_chunks"), ("multi",)),
-    "read": (GIVEN,),
+    **dict.fromkeys(("read", "reranker"), (GIVEN,)),
+    "prefer": ("evolved", "single", "multi", "roundtrip", GIVEN),
     **dict.fromkeys(("clues", "top_k", "profile_file", "profiles"), (PROFILED,)),
     **dict.fromkeys(
         ("chunk_critic", "critic", "guided", "hard", "language", "max_rank", "panel", "parser"),
@@ -40,7 +48,7 @@ _RECIPES_OF = {  # of options of some recipes only
     ),
 }
 # What guided writers know nothing of.
-_FREE = ("about", "kinds", "personas", "users", "like", "panel", "answers", "language")
+_FREE = ("about", "prefer", "kinds", "personas", "users", "like", "panel", "answers", "language")
 # What two calls on one folder may differ in; documents and models are compared by their content.
 _NOT_COMPARED = {
     "documents",
@@ -173,6 +181,19 @@ class GenerateOptions(CorpusOptions):
         "shipped", "States: shipped, none, a folder, a file, prompts:/NAME@ALIAS.", metavar="WHICH"
     )
     embedder: str = option(DEFAULT_EMBEDDER, "The embedding model.", metavar="MODEL", min_length=1)
+    reranker: str | None = option(
+        None,
+        "With --questions: a cross-encoder of sentence-transformers, a folder or hf/<owner>/<repo>,"
+        " that orders the passages to be read.",
+        metavar="MODEL",
+        min_length=1,
+    )
+    prefer: str = option(
+        "",
+        "Which documents count where they contradict each other: newest, by the dates of the"
+        " files, or a GLOB of paths. A question from another one is refused.",
+        metavar="newest|GLOB",
+    )
     parser: str = option(
         DEFAULT_PARSER, "The spaCy model of guided writing.", metavar="MODEL", min_length=1
     )
@@ -227,7 +248,7 @@ class GenerateOptions(CorpusOptions):
         metavar="IN,OUT",
     )
     engine: str = option("local", "Where chunks are prepared: local, ray, or ray=ADDRESS.")
-    track: bool = option(True, "Log the run in MLflow.")
+    track: bool = option(True, "Log the run in MLflow, which is the default.")
     track_texts: bool = option(False, "Also send samples with their passages to a tracking server.")
     tracking: str | None = option(
         None, "The MLflow store.", metavar="URI", shown="MLFLOW_TRACKING_URI, else your own"
@@ -240,7 +261,8 @@ class GenerateOptions(CorpusOptions):
         is_mix = info.field_name == "mix"
         known = FORMS if is_mix else KINDS
         if unknown := [name for name in value if name not in known]:
-            raise ValueError(f"there is no {unknown[0]}; there are {', '.join(known)}")
+            near = near_matches(unknown[0], known)
+            raise ValueError(f"there is no {unknown[0]}{near}; there are {', '.join(known)}")
         weights = (value if is_mix else {**KINDS, **value}).values()
         are_weights = all(0 <= weight < math.inf for weight in weights) and any(weights)
         if value and not are_weights:
@@ -253,7 +275,7 @@ class GenerateOptions(CorpusOptions):
         if value is None:
             return None
         if info.field_name == "recipe" and value not in RECIPES:
-            raise ValueError(f"choose one of {', '.join(RECIPES)}")
+            raise ValueError(f"choose one of {', '.join(RECIPES)}{near_matches(value, RECIPES)}")
         if info.field_name == "language" and name_of(value) == value:
             raise ValueError("no known ISO 639-1 code, in small letters, such as de, fr or es")
         if info.field_name == "price":

@@ -122,6 +122,11 @@ def test_changed_documents(tmp_path, status_of, capsys):
     assert status_of("align", *arguments, "--max-lost", 0.3) == 4
     said = json.loads(capsys.readouterr().out)
     assert said["counts"] == {"same": 0, "moved": 3, "cut": 0, "merged": 0, "split": 0, "lost": 2}
+    assert said["documents"] == {
+        "new": ["renamed.md"],
+        "changed": ["harbour.md", "town.md"],
+        "gone": ["old.md"],
+    }
     assert sum(bool(each["evidence_before"]) for each in said["samples"]) == 1
     assert {each["question"]: each["reason"][:24] for each in said["lost"]} == {
         "How many boats does the pier hold?": "its evidence is gone",

@@ -14,7 +14,6 @@ from json_lines import read, write
 from refusal import refuses
 from searched_run import CHUNKS, WORDS, about_words, compared, ranked, round_trip
 
-from groundset.programs.errors import InputError
 from groundset.retrieval import embed
 from groundset.searching import MEASURES
 
@@ -247,5 +246,5 @@ def test_own_systems_take_part(make_run, tmp_path, server, monkeypatch, capsys, 
         ("mixed", "no chunk gone in the run"),
         ("down", "503"),
     ]:
-        with pytest.raises(InputError, match=f"--retriever {address}/{path}: .*{message}"):
+        with refuses(f"--retriever {address}/{path}: .*{message}"):
             compared(run=run, retriever=f"{address}/{path}")

@@ -65,6 +65,11 @@ def test_an_answer_that_agrees_means_that_a_passage_is_not_needed_whatever_the_v
     )
 
 
+def test_a_right_answer_that_the_judge_calls_not_answerable_leaves_a_passage_needed():
+    unsure = GOOD.replace("Answerable: yes", "Answerable: no")
+    assert made([unsure, unsure, GOOD])[0].needed == [0, 1]
+
+
 def test_refusals_of_the_writer_and_of_evidence_are_rejects():
     found, _ = made([GOOD], "Question: none\nAnswer: they have little to do with each other")
     assert found.exhausted is True

@@ -126,6 +126,11 @@ def test_names_are_written_in_full(facts):
         "A list of the forty clocks of Maria Kolb.",  # nor a verb
         "Maria Kolb moved away from Lowen in the May of the year",  # nor an end
         "Gate 3 is the oldest part of Hollin Tarn Weir.",  # many things are that
+        # Another name, and the name again, say nothing of a thing.
+        "Basal Margin is the inverse of what the Tarn Pump still holds.",
+        "Tarn Flood Pump is a pump for the flood.",
+        # "Who" is for persons only.
+        "Carrow Reach is designed to hold back the water of Tarn.",
         "Such tiles are reported with the error code E207.",  # which tiles
         "Assays in Tarn are easy to perform with modern machines.",  # no purpose
         "As stated in the passage, Maria Kolb "

@@ -115,6 +115,16 @@ def test_a_refused_question_is_a_reject_with_step_and_reason(answers, step, reas
     assert found.exhausted is exhausted
 
 
+def test_a_rewrite_is_given_a_fault_and_never_that_the_judge_is_unsure():
+    unsure = GOOD.replace("91", "70")
+    found, engine = made({"judge": unsure.replace("fine", "no fault")})
+    assert (engine.steps(), found.rejects[0].reason) == (["ask", "judge"], "not certain")
+    _, engine = made({"judge": [unsure, GOOD], "revise": REVISED}, before="Of the dairy.")
+    prompt = str(engine.requests[2][1].messages[-1])
+    assert "found: fine. Ask" in prompt
+    assert "Of the dairy." in prompt
+
+
 def test_a_badly_worded_question_is_rewritten_once_and_judged_again():
     found, engine = made({"judge": [BAD, GOOD], "revise": REVISED})
     assert found.question == "What does the Moss Lane plant pay for milk that arrives late?"

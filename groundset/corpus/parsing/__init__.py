@@ -8,20 +8,21 @@ import unicodedata
 from collections.abc import Sequence
 from contextlib import suppress
 from importlib import import_module
-from itertools import islice
+from itertools import chain, islice
 from pathlib import PurePosixPath
 from textwrap import shorten
 from typing import NamedTuple
 
-from groundset.programs.text import composed
+from groundset.programs.text import composed, tokens
 from groundset.programs.types import Heading, PageStart
+from groundset.programs.words import word_list
 
 _KINDS = {
     "markdown": ".md .markdown .mdown .mkd .mdx .qmd .rmd",
     "html": ".html .htm .xhtml",
     "plain": ".txt .text .log",
-    "rst": ".rst",
-    "office": ".docx .pptx .xlsx .epub .ipynb .csv .tsv .json .jsonl .eml .adoc .asciidoc .org",
+    "office": ".docx .pptx .xlsx .epub .ipynb .csv .tsv .json .jsonl .eml",
+    "pandoc": ".rst .org .adoc .asciidoc .odt .rtf",
     "pdf": ".pdf",
 }
 SUFFIXES = {suffix: kind for kind, suffixes in _KINDS.items() for suffix in suffixes.split()} | {
@@ -33,6 +34,12 @@ _TEMPLATE_CODE = re.compile(rb"^[ \t]*<%(?!%).{0,9999}?%>[ \t]*\n|<%(?!%).{0,999
 MAX_TEXT_MB = 16
 MAX_LINES = 500_000
 _MAX_NAMED = 60  # characters of a text that is left out
+_MAX_TITLE = 80  # characters of a line that serves as a title
+_OF_ANY = word_list(
+    "topic topics technote technotes note notes doc docs document documents file page pages readme"
+    " index untitled contents overview introduction general draft final version scan home info"
+    " dokument übersicht einleitung notiz notizen sommaire aperçu introducción resumen notas"
+)
 
 
 class Parsed(NamedTuple):
@@ -224,6 +231,22 @@ def name_title(path: str) -> str:
     return " ".join(re.sub(r"[_\-.]+", " ", stem).split()) or stem
 
 
+def telling_title(title: str, parsed: Parsed) -> str:
+    """Return a title that says what a document is about: one of words that any document may have is
+    followed by the first heading or line that says more.
+    """
+    if _tells(title):
+        return title
+    lines = (line for line in parsed.text.splitlines() if not line.startswith("|"))
+    first = next(filter(_tells, chain((each.text for each in parsed.headings), lines)), "")
+    shown = shorten(first.lstrip("#>*- "), _MAX_TITLE, placeholder=" …")
+    return ": ".join(filter(None, (title, shown)))
+
+
+def _tells(text: str) -> bool:
+    return any(len(word) > 1 and word not in _OF_ANY for word in tokens(text) if word.isalpha())
+
+
 def left_out_line(name: str, texts: Sequence[str]) -> str:
     """Return a line about texts that are left out; empty if they are."""
     text = shorten(" ".join(texts), _MAX_NAMED, placeholder=" …")
@@ -252,10 +275,10 @@ def parse(data: bytes, suffix: str) -> Parsed:
         import_module(f"groundset.corpus.parsing.{kind}"), f"parse_{kind}"
     )  # some take a second
     try:
-        content = clean(decode(data)) if kind in ("markdown", "plain", "rst") else data
+        content = clean(decode(data)) if kind in ("markdown", "plain") else data
         if isinstance(content, str):
             _refuse_long(content)
-        is_general = kind in ("office", "markdown")
+        is_general = kind in ("office", "markdown", "pandoc")
         parsed: Parsed = parser(content, suffix) if is_general else parser(content)
     except (UnparsableError, MemoryError, RecursionError):
         raise

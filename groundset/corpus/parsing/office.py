@@ -5,7 +5,6 @@ import re
 import sys
 import zipfile
 from collections.abc import Callable, Mapping
-from functools import partial
 from pathlib import PurePosixPath
 from types import ModuleType
 from typing import Any
@@ -23,8 +22,6 @@ _READERS: dict[str, Callable[[bytes], str]] = {
     **dict.fromkeys((".csv", ".tsv"), records.values),
     **dict.fromkeys((".json", ".jsonl"), records.records),
     ".eml": records.mail,
-    ".org": partial(records.outline, sign="*"),
-    **dict.fromkeys((".adoc", ".asciidoc"), partial(records.outline, sign="=")),
 }
 _RECORDS = frozenset({".csv", ".tsv", ".json", ".jsonl"})
 _PAGES = frozenset({".html", ".htm", ".xhtml"})

@@ -1,4 +1,4 @@
-"""Convert notebooks, records of JSON, e-mails, tables of values, AsciiDoc and Org to Markdown."""
+"""Convert notebooks, records of JSON, e-mails, and tables of values to Markdown."""
 
 import csv
 import io
@@ -18,22 +18,6 @@ from groundset.rows import declared_separator
 # Of records, the first of one; the second say nothing without their name.
 _TITLES = ("title", "subject", "name", "summary", "question", "headline")
 _BARE = ("key", "id")
-# Delimiters of code, and lines that are not shown, in AsciiDoc and Org.
-_FENCE = re.compile(
-    r"^(?:-{4,}|\.{4,}|#\+(?:begin|end)_(?:src|example)\b.*)(?:\n|\Z)", re.IGNORECASE | re.MULTILINE
-)
-_SETTING = re.compile(
-    r"^(?::[\w-]+:(?: \S+)?|#\+(?!caption)\w+:.*|//.*|[=_*]{4}|"
-    r"\[(?!note|tip|important|warning|caution)[\w,=\"% -]*\])(?:\n|\Z)",
-    re.IGNORECASE | re.MULTILINE,
-)
-# Comments of more than a line of AsciiDoc, those of Org.
-_UNSEEN = {
-    "=": re.compile(r"^/{4,}\n(?:.*\n)*?/{4,}$", re.MULTILINE),
-    "*": re.compile(
-        r"^#\+begin_comment\n(?:.*\n)*?#\+end_comment$|^# .*$", re.IGNORECASE | re.MULTILINE
-    ),
-}
 _CLOSING_BLOCK = re.compile(r"</(?:p|div|ul|ol|table|h[1-6]|pre|blockquote)>", re.IGNORECASE)
 _LINES_IN_CELLS = re.compile(r"[\x0b\x0c\x85\u2028\u2029]")  # they end no row
 _SNIFFED = 20  # rows
@@ -189,22 +173,3 @@ def values(data: bytes) -> str:
         ]
         return "\n\n".join(_blocks(fields, 1))
     return table_of([[" ".join(cell.split()) for cell in row] for row in [head, *shown]])
-
-
-def outline(data: bytes, sign: str) -> str:
-    """Return AsciiDoc or Org, whose headings begin with ``=`` or ``*``, with headings and code as
-    in Markdown.
-    """
-    parts = _FENCE.split(clean(decode(data)))  # text and code by turns
-    heading = re.compile(
-        rf"^({re.escape(sign)}+|#\+title:)[ \t]+(\S.*)$", re.IGNORECASE | re.MULTILINE
-    )
-    for n in range(0, len(parts), 2):
-        prose = heading.sub(
-            lambda found: (
-                f"\n{'#' * (1 if found[1][0] == '#' else min(len(found[1]), 6))} {found[2]}\n"
-            ),
-            _UNSEEN[sign].sub("", parts[n]),
-        )
-        parts[n] = _SETTING.sub("", prose)
-    return "```\n".join(parts)

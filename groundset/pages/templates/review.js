@@ -8,6 +8,11 @@ document.addEventListener("submit", (event) => {
 });
 window.addEventListener("pageshow", () => { leaving = false; });
 
+// After a refusal without a reason, the first reason sends it; another needs a note.
+document.addEventListener("change", (event) => {
+  if (event.target.closest("[data-sends]") && event.target.value !== "other") document.querySelector(".refuse").click();
+});
+
 document.addEventListener("keydown", (event) => {
   const target = event.target instanceof Element ? event.target : document.body;
   if (event.ctrlKey || event.metaKey || event.altKey || event.repeat || event.isComposing || leaving) return;

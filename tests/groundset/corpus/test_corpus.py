@@ -251,3 +251,16 @@ def test_documents_are_not_replaced(tmp_path):
         chunk(ChunkOptions(documents=[tmp_path], out=tmp_path / "a.md"))
     with refuses("is a folder"):
         chunk(ChunkOptions(documents=[tmp_path], out=tmp_path))
+
+
+def test_columns_of_questions_and_answers_can_be_named(tmp_path):
+    (tmp_path / "tickets.csv").write_text("no,What,Mend\n1,Pump hums,Dry the seal of it.\n" * 4)
+    said = []
+    named = CorpusOptions.parse(
+        {"documents": (tmp_path,), "columns": "question=what,answer=Cure", "min_length": 0}
+    )
+    corpus = read_corpus(named, notify=said.append)
+    assert corpus.chunks[0].text.startswith("| no | question | Mend |\n")
+    assert said == ["tickets.csv: there is no column Cure (--columns)"]
+    with refuses("--columns question=a: name both, such as question=Subject,answer=Resolution"):
+        CorpusOptions.parse({"columns": "question=a"})

@@ -26,7 +26,7 @@ def card(push: Callable[..., hub.Pushed], tmp_path: Path) -> Callable[..., str]:
     """Return the card of a dry run in the folder ``dry``."""
 
     def card(*given, **options):
-        push(*given, **options, dry_run=tmp_path / "dry")
+        push(*given, **options, out=tmp_path / "dry")
         return (tmp_path / "dry" / "README.md").read_text("utf-8")
 
     return card

@@ -30,17 +30,17 @@ def contents(folder):
 
 def test_command_writes_a_dry_run(tmp_path, status_of, capsys):
     run, dry = saved(tmp_path / "run"), tmp_path / "dry"
-    options = "--repo", "you/demo", "--licence", "MIT", "--dry-run", dry
+    options = "--repo", "you/demo", "--licence", "MIT", "--out", dry
     assert status_of("push", run.folder, *options) == 0
-    assert capsys.readouterr().out == f"dry run for you/demo, 2 questions and 4 chunks: {dry}\n"
+    assert capsys.readouterr().out == f"2 questions and 4 chunks for you/demo: {dry}\n"
     assert sorted(contents(dry)) == [".groundset.json", "README.md", CORPUS, QA, "groundset.json"]
 
 
 def test_dry_run_loads_with_datasets(push, tmp_path):
     folder = tmp_path / "dry"
-    assert push(dry_run=folder) == (2, 4, None, None, None)
+    assert push(out=folder) == (2, 4, None, None, None)
     first = contents(folder)
-    push(dry_run=folder)
+    push(out=folder)
     assert contents(folder) == first, "the same bytes"
     cache = {"cache_dir": str(tmp_path / "cache")}
     qa = datasets.load_dataset(str(folder), "qa", **cache)
@@ -62,7 +62,7 @@ def test_dry_run_loads_with_datasets(push, tmp_path):
 
 def test_folders_and_cards_of_others_are_refused(push, tmp_path):
     dry = tmp_path / "dry"
-    push(dry_run=dry)
+    push(out=dry)
     for name in (
         "data/mine.csv",
         "data/qa/mine.parquet",
@@ -70,11 +70,11 @@ def test_folders_and_cards_of_others_are_refused(push, tmp_path):
     ):
         write_text(dry / name, "precious")
         with refuses(rf"holds files that groundset did not write.* \({name}\); name an empty"):
-            push(dry_run=dry)
+            push(out=dry)
         (dry / name).unlink()
     write_text(dry / "README.md", "# My own card\n")
     with refuses(r"changed since \(README\.md\)"):
-        push(dry_run=dry)
+        push(out=dry)
 
 
 def test_nothing_of_this_machine_is_published(push, tmp_path):
@@ -108,7 +108,7 @@ def test_nothing_of_this_machine_is_published(push, tmp_path):
         for each, chunk in zip(found.documents.values(), moved, strict=True)
     ]
     run = run_of(asked, documents, moved, record=RECORD)
-    push(run, dry_run=tmp_path / "dry")
+    push(run, out=tmp_path / "dry")
     written = contents(tmp_path / "dry")
     for name, content in written.items():
         assert b"secret" not in content.lower(), name
@@ -204,6 +204,30 @@ def test_card_describes_the_set(card):
     imported = card(private_run(record={"configuration": {"recipe": None}, "models": {}}))
     assert "Imported from an evaluation set of another tool." in imported
     assert DatasetCard(imported).data.tags == ["rag", "evaluation", "groundset"]
+
+
+def test_card_says_where_questions_come_from_and_what_passages_hold_of_persons(push, card, capsys):
+    first, second = two_documents().samples
+    stated = first.model_copy(update={"metadata": {"kind": "stated"}})
+    run = private_run(stated, second)
+    text = card(run)
+    assert (
+        "stated, with their answers, by the documents themselves 1, written by a language" in text
+    )
+    assert "hold mail" not in text
+    chunk = second.contexts[0]
+    told = chunk.model_copy(
+        update={"text": "Ask ann@tarn.example or bob@tarn.example, tel. 0555 1234, by 2024-05-06."}
+    )
+    guided = {"configuration": {"recipe": "evolved", "guided": True}}
+    run = private_run(second.model_copy(update={"contexts": (told,)}), record=guided)
+    run.chunks[told.chunk_id] = told
+    text = card(run)
+    assert "The passages hold mail addresses 2, telephone numbers 1." in text
+    assert "begun by rules about a sentence" in text
+    capsys.readouterr()
+    assert push(run, dry_run=True) == (1, 4, None, None, None)
+    assert "the passages hold mail addresses 2, telephone" in capsys.readouterr().err
 
 
 HOSTILE = (

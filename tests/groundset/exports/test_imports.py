@@ -15,6 +15,7 @@ from json_lines import read, write
 from refusal import refuses
 
 import groundset
+from groundset.exports.sets import joined
 from groundset.programs.types import Sample
 from groundset.retrieval import embed
 
@@ -289,6 +290,38 @@ def test_wrong_files_are_named(tmp_path):
     with refuses("holds other files"):
         imported(good, out=good)
     assert not out.exists()
+
+
+def test_a_set_over_the_corpus_of_a_run_joins_it(tmp_path):
+    run = saved(tmp_path / "run")
+    groundset.export(run, format="csv", out=tmp_path / "out")
+    with (tmp_path / "out" / "corpus.csv").open("w", newline="") as stream:
+        texts = [("chunk_id", "text"), *((name, each.text) for name, each in run.chunks.items())]
+        csv.writer(stream).writerows(texts)
+    rows = (tmp_path / "out" / "questions.csv").read_text().replace("q-1", "mine")
+    (tmp_path / "out" / "questions.csv").write_text(rows)
+    own = imported(tmp_path / "out", out=tmp_path / "own", format="csv")
+    found = joined([own, run])
+    assert {each.id for each in found.samples} == {"mine", *(each.id for each in run)}
+    assert found.documents == run.documents
+    assert all(
+        chunk == run.chunks[chunk.chunk_id] for each in found.samples for chunk in each.contexts
+    )
+
+
+def test_tables_of_ones_own_need_few_columns_and_all_that_are_missing_are_named(tmp_path):
+    (tmp_path / "corpus.csv").write_text("chunk_id,text\nc1,The ferry leaves at nine.\n")
+    questions = tmp_path / "questions.csv"
+    questions.write_text('Subject,Resolution,retrieval_gt\nFerry is late,It waits.,"[""c1""]"\n')
+    [sample] = imported(tmp_path, out=tmp_path / "run", format="csv")
+    assert (sample.question, sample.answer, sample.retrieval_gt) == (
+        "Ferry is late",
+        "It waits.",
+        (("c1",),),
+    )
+    questions.write_text("id,mood\n1,calm\n")
+    with refuses("questions.csv: there is no column question, answer, retrieval_gt or chunk_ids;"):
+        imported(tmp_path, out=tmp_path / "again", format="csv")
 
 
 def test_import_from_a_folder_that_is_not_utf8(tmp_path):

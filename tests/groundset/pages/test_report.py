@@ -234,3 +234,11 @@ def test_page_in_a_browser(make_run, tab, tmp_path, scheme):
     tab.goto(injected.as_uri())
     assert tab.title() == "Report on run"
     assert any("Content Security Policy" in line for line in tab.heard)
+
+
+def test_documents_of_the_same_title_are_told_apart_by_their_paths(make_run):
+    run = make_run()
+    for name, each in run.documents.items():
+        run.documents[name] = each.model_copy(update={"title": "Towns"})
+    shown = [row["document"] for row in report_record(run)["made"]["by_document"]]
+    assert shown == ["Towns (guide.md)", "Towns (north.md)"]

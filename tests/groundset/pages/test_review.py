@@ -129,8 +129,12 @@ def test_sign_refuse_and_change(make_run):
 
 def test_a_refusal_needs_a_reason(make_run):
     pages = Pages(make_run())
-    assert "Choose at least one reason" in pages.submit("s0", "refused", note="dull", status=400)
+    assert "<fieldset data-sends>" in (
+        asked := pages.submit("s0", "refused", note="dull", status=400)
+    )
+    assert "Choose at least one reason" in asked
     kept = pages.submit("s0", "refused", "vague", "other", status=400)
+    assert "<fieldset data-sends>" not in kept
     assert "Say in the note" in kept
     assert re.findall(r'value="(\w+)"[^>]* checked', kept) == ["vague", "other"], (
         "what was chosen is not lost"

@@ -14,7 +14,7 @@ from refusal import refuses
 
 from groundset.models.fetch import pull
 from groundset.programs.errors import UnknownModelError, UnreachableModelError
-from groundset.retrieval.embed import Embedder, open_embedder
+from groundset.retrieval.embed import Embedder, open_embedder, open_reranker
 
 TEXTS = [
     "The ferry leaves Tollvik at nine.",
@@ -121,6 +121,33 @@ def test_static_embeddings(tmp_path):
     assert loaded.encode(["ferry", "clock " * 10_000]).tolist() == [[0, 1], [-1, 0]]
     assert loaded.tokenizer.encode("ferry clock").ids == [1, 2]
     assert len(loaded.sha256) == 64
+
+
+def test_a_reranker_scores_pairs(tmp_path):
+    from tokenizers import Tokenizer, models, pre_tokenizers
+    from transformers import BertConfig, BertForSequenceClassification, PreTrainedTokenizerFast
+
+    words = {"[PAD]": 0, "[UNK]": 1, "ferry": 2, "clock": 3}
+    tokenizer = Tokenizer(models.WordLevel(words, unk_token="[UNK]"))
+    tokenizer.pre_tokenizer = pre_tokenizers.Whitespace()
+    size = {"hidden_size": 8, "num_hidden_layers": 1, "num_attention_heads": 1}
+    for labels in (1, 2):
+        config = BertConfig(
+            vocab_size=4, intermediate_size=8, num_labels=labels, initializer_range=1.0, **size
+        )
+        BertForSequenceClassification(config).save_pretrained(tmp_path / str(labels))
+        PreTrainedTokenizerFast(
+            tokenizer_object=tokenizer, pad_token="[PAD]", unk_token="[UNK]"
+        ).save_pretrained(tmp_path / str(labels))
+    reranker = open_reranker(str(tmp_path / "1"))
+    both = reranker.scores("ferry", ["clock", "ferry"])
+    assert both[0] != both[1]
+    assert reranker.scores("ferry", ["ferry"])[0] == pytest.approx(both[1], abs=1e-6)
+    assert len(reranker.sha256) == 64
+    with refuses("2: gives 2 scores; name another", UnknownModelError):
+        open_reranker(str(tmp_path / "2"))
+    with refuses("--reranker ./nowhere: not a folder with a sentence", UnknownModelError):
+        open_reranker("./nowhere")
 
 
 @pytest.mark.parametrize(

@@ -141,6 +141,8 @@ class Opened:
             (data / "compiled" / "head" / f"{step}.json").write_text(json.dumps(state))
         monkeypatch.setattr("groundset.run.compiled.data_path", data.joinpath)
         monkeypatch.setattr("groundset.run.generate.open_model", self._open_model)
+        size = {"small": False, "guided": False}
+        monkeypatch.setattr("groundset.run.generate.size_of", lambda spec: size)
         monkeypatch.setattr("groundset.run.generate.open_embedder", lambda spec, notify: encoder)
 
     def _open_model(self, spec, *, journal, **options):

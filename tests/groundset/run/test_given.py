@@ -1,5 +1,6 @@
 """Runs on the user's own questions."""
 
+import os
 from types import SimpleNamespace
 
 import numpy as np
@@ -72,6 +73,39 @@ def test_questions_get_answers_and_a_stopped_run_goes_on(opened, tmp_path, capsy
     file.write_text(ARDEN)
     with refuses("was made of other --questions", RunError):
         opened.run(questions=file, size=None)
+
+
+def test_a_reranker_orders_what_is_read(opened, tmp_path, monkeypatch):
+    opened.script.answers["judge"] = judge
+    wanted = SimpleNamespace(name="own", sha256="ef" * 32)
+    wanted.scores = lambda query, texts: [float("Gower" in text) for text in texts]
+    monkeypatch.setattr("groundset.run.generate.open_reranker", lambda spec, notify: wanted)
+    (tmp_path / "own.txt").write_text("When was the mill built which Gower has?\n")
+    run = opened.run(questions=tmp_path / "own.txt", size=None, read=1, reranker="own")
+    assert [(each.answer, len(each.trail)) for each in run] == [("1742", 1)]
+    assert run.record["models"]["reranker"] == {"name": "own", "sha256": "ef" * 32}
+
+
+def test_the_preferred_document_counts_where_documents_contradict_each_other(opened, tmp_path):
+    docs = tmp_path / "docs"
+    docs.mkdir()
+    for number, year in enumerate((1742, 1850)):
+        file = docs / f"policy-{number}.md"
+        text = f"The mill of Gower was built in {year}, the gowerwheel and the gowerrace as well. "
+        file.write_text(f"# Mills of {year}\n\n{text}{'It stands by the brook of old. ' * 4}")
+        os.utime(file, (10**9 + number, 10**9 + number))
+    (tmp_path / "own.txt").write_text(f"{GOWER}\n")
+    opened.script.answers["judge"] = judge
+    given = {"documents": (docs,), "questions": tmp_path / "own.txt", "size": None}
+    for prefer, answer in (("newest", "1850"), ("*-0.md", "1742")):
+        [sample] = opened.run(**given, prefer=prefer, out=tmp_path / prefer[-6:])
+        assert sample.answer == answer
+        assert [each["answer"] for each in sample.variants] == [str(1742 + 1850 - int(answer))]
+    run = opened.run(documents=(docs,), mix="simple=1", users="reader", prefer="newest")
+    assert {each.answer for each in run} <= {"1850"}
+    assert "a preferred document says otherwise: policy-1.md" in [
+        reject.reason for reject in run.rejects
+    ]
 
 
 def test_a_question_that_is_never_answered_is_refused_and_the_others_are_made(opened, tmp_path):

@@ -158,16 +158,9 @@ def test_notebook():
         ),
         ("a,b\n<b>x</b>,y\u2028z", ".csv", None, "| a | b |\n| --- | --- |\n| x | y z |"),
         ('{"subject": "A", "tags": ["x", "y"]}\n', ".jsonl", "A", "# A\n\ntags: x, y"),
-        (
-            "= A\n:toc:\n\n== B\nText.\n----\n== c\n----",
-            ".adoc",
-            "A",
-            "# A\n\n\n\n## B\n\nText.\n```\n== c\n```",
-        ),
-        ("#+TITLE: A\n* B\nText.", ".org", "A", "# A\n\n\n# B\n\nText."),
     ],
 )
-def test_records_and_outlines(text, suffix, title, shown):
+def test_records(text, suffix, title, shown):
     found = parsed(text, suffix)
     assert (found.title, found.text) == (title, shown)
 

@@ -148,7 +148,7 @@ def test_marked_headings():
         f"A title\n=======\n\n{PROSE}\n\nPart one\n--------\n\n{PROSE}\n\nPart"
         " two\n--------\n\nDetail\n~~~~~~\n"
     )
-    found = parsed(text, ".rst")
+    found = parsed(text, ".txt")
     assert found.title == "A title"
     assert outline(found) == [(1, "Part one"), (1, "Part two"), (2, "Detail")]
     wiki = parsed(f"T\n\n== A ==\n\n{PROSE}\n\n=== B ===\n\n{PROSE}", ".txt")
@@ -184,18 +184,6 @@ def test_unmarked_headings():
         "x",
     )
     assert outline(parsed("\n\n".join(lines), ".txt")) == [(4, "Early life")]
-
-
-def test_comments_and_targets_are_dropped_but_not_in_code():
-    text = (
-        ".. _a:\n\nTitle\n=====\n\n.. TODO: secret\n   here\n\n   too\n\nSo::\n\n"
-        "    .. kept\n\n.. note :: kept\n\n..\n\n   kept\n\n- a\n\n  .. secret\n\nEnd."
-    )
-    found = parsed(text, ".rst")
-    assert found.title == "Title"
-    assert found.text.count("kept") == 3
-    assert "secret" not in found.text
-    assert found.text.endswith("- a\n\nEnd.")
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,14 @@
 
 import pytest
 
-from groundset.corpus.parsing import UnparsableError, clean, decode, name_title
+from groundset.corpus.parsing import (
+    UnparsableError,
+    clean,
+    decode,
+    name_title,
+    parse,
+    telling_title,
+)
 from groundset.corpus.read import document_name
 
 GERMAN = "Grüße aus Köln: schöne Straßen, süße Brötchen und über 20 Brücken."
@@ -67,3 +74,29 @@ def test_newlines_and_invisible_characters():
 )
 def test_names_of_files(path, title, name):
     assert (name_title(path), document_name(path)) == (title, name)
+
+
+@pytest.mark.parametrize(
+    ("title", "text", "suffix", "told"),
+    [
+        (
+            "technote 012",
+            "Empty the queue.\n\nThen wait.",
+            ".txt",
+            "Empty the queue.",
+        ),
+        ("Topics", "# Topics\n\n## Valves of Tarn\n\nTurn it off.", ".md", "Valves of Tarn"),
+        (
+            "scan 3",
+            "| no | name |\n| 1 | pump |\n\nWe have old pumps.",
+            ".txt",
+            "We have old pumps.",
+        ),
+        ("Pumps", "# Pumps\n\nOurs are old.", ".md", ""),
+    ],
+)
+def test_a_title_that_any_document_may_have_is_followed_by_what_the_text_says(
+    title, text, suffix, told
+):
+    parsed = parse(text.encode(), suffix)
+    assert telling_title(title, parsed) == (f"{title}: {told}" if told else title)

@@ -5,17 +5,19 @@ one model.
 import sys
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from importlib.metadata import version
 from pathlib import Path
+from shutil import copyfile
 from tempfile import TemporaryDirectory
 from typing import Any, Self
 
 import numpy as np
-from pydantic import model_validator
+from pydantic import BaseModel, model_validator
 from rich.console import Console
 
 from groundset import __version__
+from groundset.compile_report import Report
 from groundset.files import check_folder, data_path, json_text, whole_file, write_text
 from groundset.labelling import LABELS, guided_parts, reading_judge, with_own
 from groundset.models.catalogue import file_sha256
@@ -23,21 +25,14 @@ from groundset.models.fetch import pull
 from groundset.models.open import Model, open_model, parse_spec
 from groundset.optimizers.heads import Measures, fit_heads, is_worse, measures_of, rows_of
 from groundset.optimizers.labels import ROWS, read_rows
-from groundset.optimizers.prompts import (
-    OPTIMIZERS,
-    Candidate,
-    compile_program,
-    measure,
-    row_id,
-    state_of,
-)
+from groundset.optimizers.prompts import OPTIMIZERS, compile_program, measure, row_id, state_of
 from groundset.optimizers.tasks import GUIDED, PROGRAMS, CompileTask, task, writes
 from groundset.options import DEFAULT_EMBEDDER, Options, option
-from groundset.printing import Progress, counted, say
+from groundset.printing import Progress, say
 from groundset.programs.errors import InputError, ModelError, TrackingError
 from groundset.programs.heads import HEAD_STEPS, load_heads
 from groundset.retrieval import embed
-from groundset.run.compiled import SHIPPED, load_compiled
+from groundset.run.compiled import SHIPPED, Compiled, State, load_compiled
 from groundset.run.options import JUDGE_LM
 from groundset.run.store import Store
 from groundset.stats import Estimate, bootstrap_mean, detectable_gain, resampling_units
@@ -45,8 +40,11 @@ from groundset.tracking import Tracking
 
 HEADS, FINETUNE = "heads", "finetune"
 _MEASURED = 60  # held-out rows of trained weights
-_MEASURES = ("auc", "precision", "recall", "specificity")
 _LIBRARIES = ("dspy", "gepa", "optuna", "xllamacpp")
+_CALLS, _RECORDS = "calls.sqlite", "records"
+_MODELS = ("lm", "prompt_lm", "critic_lm")
+_UNLOGGED = {"steps", "track", "track_texts", "tracking", "verbose", "quiet"}
+_FREE = {*_UNLOGGED, *_MODELS, "keep", "workers"}  # may change when a compile goes on
 
 
 class CompileOptions(Options):
@@ -118,79 +116,15 @@ class CompileOptions(Options):
         return self
 
 
-@dataclass
-class Report:
-    """What a compile gave."""
+class _Begun(BaseModel):
+    """How a compile began. It is kept beside the finished calls until the compile has ended, so
+    that one that was stopped or killed goes on from the same start.
+    """
 
-    step: str  # the step or recipe
-    model: str  # the model that it is for, or of heads the embedder
-    optimizer: str
-    figures: dict[str, float] = field(
-        default_factory=dict
-    )  # ``before_dev``, ``gain_test_low``, …; calls, tokens, time
-    ending: str = "complete"  # or ``budget``, ``interrupted``
-    files: list[Path] = field(default_factory=list)  # what was written; nothing if it is not better
-    program: Any = None  # the compiled predictor or program
-    candidates: list[Candidate] = field(
-        default_factory=list
-    )  # the variants that were run, the original first
-
-    def __str__(self) -> str:
-        """Return what a user wants to know."""
-        got, lines = self.figures, [f"{self.step} for {self.model} by {self.optimizer}:"]
-        for split in ("dev", "test"):
-            if f"after_{split}" in got:
-                before, after, gain = (
-                    got[f"{what}_{split}"] for what in ("before", "after", "gain")
-                )
-                interval = (
-                    f" ({got['gain_test_low']:+.2f} to {got['gain_test_high']:+.2f})"
-                    if split == "test"
-                    else ""
-                )
-                scores = f"{before:.2f} before, {after:.2f} after, gain {gain:+.2f}{interval}"
-                lines.append(f"{got[f'rows_{split}']:.0f} {split} rows: {scores}")
-        if "detectable_gain" in got:
-            least = got["detectable_gain"]
-            lines.append(
-                f"the test rows could have shown a gain of {least:.2f}"
-                if least < 1
-                else "the test rows are too few to show any gain"
-            )
-        if "threshold" in got:
-            lines.append(
-                f"threshold {got['threshold']:.2f}, precision of at least"
-                f" {got['supported_precision']:.0%} on the rows that chose it"
-            )
-            for said, prefix in (("test rows", ""), ("before", "before_")):
-                shown = [
-                    f"{name} {Estimate(got[at], got[f'{at}_low'], got[f'{at}_high'])}"
-                    for name in _MEASURES
-                    if (at := f"{prefix}{name}") in got
-                ]
-                if shown:
-                    lines.append(f"{said}: {', '.join(shown)}")
-        if self.candidates:
-            ran = counted(len(self.candidates) - 1, "candidate")
-            lines.append(
-                f"{ran} ran, {got['compared']:.0f} of them on all dev rows; {got['calls']:.0f}"
-                " calls"
-            )
-            before = self.candidates[0].state
-            changed = [name for name, new in state_of(self.program).items() if new != before[name]]
-            lines += [f"changed: {', '.join(changed) or 'nothing'}"] if len(before) > 1 else []
-        if self.ending != "complete":
-            why = "--budget-calls is used up" if self.ending == "budget" else "interrupted"
-            lines.append(f"{why}: this is the best candidate so far")
-        no = "not better on dev rows than what is served, or worse on test rows"
-        if self.optimizer == HEADS:
-            no = "they rank (auc) or decide (recall and specificity) worse than those served"
-        lines.append(
-            f"written: {', '.join(map(str, self.files))}"
-            if self.files
-            else f"not written: {no}; --keep writes it"
-        )
-        return "\n  ".join(lines)
+    identity: dict[str, Any]  # what must be the same for it to go on
+    started: datetime
+    usage: dict[str, float]  # of all calls before it
+    states: dict[str, State]  # what was served
 
 
 def compile(options: CompileOptions) -> list[Report]:
@@ -216,6 +150,8 @@ def compile(options: CompileOptions) -> list[Report]:
             _track(report, options)
         if report.ending == "interrupted":
             raise KeyboardInterrupt
+        if options.optimizer != HEADS:
+            _end(report, options)
         reports.append(report)
     return reports
 
@@ -260,9 +196,8 @@ def _for_model(name: str, options: CompileOptions, progress: Progress) -> Report
         raise InputError(
             f"--out {options.out}: the state of a step goes to a folder, as {name}.json"
         )
-    folder = options.out.parent if options.out.suffix == ".json" else options.out
     with ExitStack() as stack:
-        journal = stack.enter_context(Store.for_calls(folder / "calls.sqlite"))
+        journal = stack.enter_context(Store.for_calls(_folder(options) / _CALLS))
         progress.phase("Opening models")
         opened: dict[str, Model] = {}
         critic = (options.critic_lm or JUDGE_LM) if writes(name) else options.critic_lm
@@ -291,17 +226,67 @@ def _for_model(name: str, options: CompileOptions, progress: Progress) -> Report
             seed=options.seed,
             parts=parts,
         )
-        load_compiled(served, model.name).apply([work.program])
+        begun = _begin(journal, name, model, options)
+        Compiled(begun.states, {}, {}).apply([work.program])
         if options.optimizer == FINETUNE:
             report = _trained(work, model.name, options, progress)
         else:
             report = _prompted(work, model, opened.get(options.prompt_lm or ""), options, progress)
-        gains = report.figures
+        report.started = begun.started
+        report.rows = {"train": work.trainset, "dev": work.devset, "test": work.testset}
+        for figure, count in journal.usage().items():
+            shown = "call_seconds" if figure == "seconds" else figure
+            report.figures[shown] = count - begun.usage[figure]
+        if report.ending == "interrupted":  # no test rows confirmed it
+            _save({_interim(report, options): report.program})
+            return report
         # Dev rows chose it; test rows only confirm it, once.
-        is_better = gains["gain_dev"] > 0 and gains.get("gain_test", 0.0) >= 0
-        if is_better or options.keep:
-            report.files += _written(report, work, options, model.sha256)
+        gains = report.figures
+        report.better = gains["gain_dev"] > 0 and gains.get("gain_test", 0.0) >= 0
+        if report.better or options.keep:
+            report.files = _written(report, work, options, begun)
         return report
+
+
+def _folder(options: CompileOptions) -> Path:
+    return options.out.parent if options.out.suffix == ".json" else options.out
+
+
+def _interim(report: Report, options: CompileOptions) -> Path:
+    """Return where the best candidate of an interrupted compile lies, which no run takes."""
+    return _folder(options) / _RECORDS / f"{report.step}.interim.json"
+
+
+def _begin(journal: Store, name: str, model: Model, options: CompileOptions) -> _Begun:
+    """Return how a compile began: now, or when the same one was stopped before its end."""
+    specs = {role: spec for role in _MODELS if (spec := getattr(options, role))}
+    identity = {
+        "options": options.model_dump(mode="json", exclude=_FREE),
+        # Without the addresses of servers.
+        "models": {role: parse_spec(spec).name for role, spec in specs.items()},
+        "labels": {file.name: file_sha256(file) for file in with_own(options.labels)},
+        "model_sha256": model.sha256,
+        "versions": {"groundset": __version__, **{name: version(name) for name in _LIBRARIES}},
+    }
+    known = journal.meta(name)
+    if known and known["identity"] == identity:
+        return _Begun.model_validate(known)
+    served = load_compiled(str(options.out) if options.out.exists() else SHIPPED, model.name)
+    begun = _Begun(
+        identity=identity,
+        started=datetime.now(UTC),
+        usage=journal.usage(),
+        states=served.states,
+    )
+    journal.set_meta(name, begun.model_dump(mode="json"))
+    return begun
+
+
+def _end(report: Report, options: CompileOptions) -> None:
+    """Forget how a compile began: the next one starts from what is served then."""
+    with Store.for_calls(_folder(options) / _CALLS) as journal:
+        journal.set_meta(report.step, None)
+    _interim(report, options).unlink(missing_ok=True)
 
 
 def _prompted(
@@ -342,7 +327,8 @@ def _prompted(
             after[split] = measure(compiled.program, of_split, task.metric, **shared)
     compiled.candidates[0].scores |= dict(zip(map(row_id, task.devset), before["dev"], strict=True))
     compiled.chosen.scores |= dict(zip(map(row_id, task.devset), after["dev"], strict=True))
-    figures = _compared(before, after, [row.document for row in task.testset]) | model.usage()
+    figures = _compared(before, after, [row.document for row in task.testset])
+    figures["replayed"] = model.usage()["replayed"]
     means = [candidate.mean(task.devset) for candidate in compiled.candidates[1:]]
     figures["compared"] = len(means) - means.count(None)
     return Report(
@@ -401,56 +387,56 @@ def _trained(task: CompileTask, model: str, options: CompileOptions, progress: P
     report = Report(
         task.name, model, FINETUNE, figures | {"seconds": trained.seconds}, program=bare
     )
-    if figures["gain_dev"] > 0 or options.keep:
-        report.files = [options.out / f"{task.name}.gguf"]
-        with whole_file(report.files[0]) as aside:
-            aside.write_bytes(trained.file.read_bytes())
+    report.weights = trained.file
     return report
 
 
 def _written(
-    report: Report, task: CompileTask, options: CompileOptions, sha256: str | None
+    report: Report, task: CompileTask, options: CompileOptions, begun: _Begun
 ) -> list[Path]:
-    """Write what DSPy saves, of a recipe only the steps that changed, and the record; return the
-    files of states.
+    """Write what DSPy saves, of a recipe only the steps that changed, its weights and the record;
+    return the files but for the record.
     """
-    saved, folder = {options.out: report.program}, options.out.parent
+    files, folder = {options.out: report.program}, _folder(options)
     if options.out.suffix != ".json":
-        old, new, folder = state_of(task.program), state_of(report.program), options.out
-        changed = {name for name in new if old[name] != new[name]} or {
-            "self"
-        }  # weights change no prompt
-        saved = {
+        old, new = state_of(task.program), state_of(report.program)
+        # Weights change no prompt.
+        changed = {name for name in new if old[name] != new[name]} or {"self"}
+        files = {
             folder / f"{each.name}.json": each
             for name, each in report.program.named_predictors()
             if name in changed
         }
-    with TemporaryDirectory() as aside:
-        for file, program in saved.items():
-            program.save(f"{aside}/state.json")
-            write_text(file, Path(aside, "state.json").read_text(encoding="utf-8"))
+    weights = folder / f"{report.step}.gguf"
+    if report.weights:
+        with whole_file(weights) as aside:
+            copyfile(report.weights, aside)
+    _save(files)
     record = {
         "step": report.step,
         "model": report.model,
-        "model_sha256": sha256,
         "ending": report.ending,
-        "options": options.model_dump(mode="json", exclude_none=True),
-        "labels": {file.name: file_sha256(file) for file in with_own(options.labels)},
-        "versions": {"groundset": __version__, **{name: version(name) for name in _LIBRARIES}},
+        **begun.identity,
+        "started": begun.started.isoformat(),
         "figures": report.figures,
     }
-    write_text(folder / "records" / f"{report.step}.json", json_text(record, indent=1) + "\n")
-    return list(saved)
+    write_text(folder / _RECORDS / f"{report.step}.json", json_text(record, indent=1) + "\n")
+    return [*([weights] if report.weights else []), *files]
+
+
+def _save(files: Mapping[Path, Any]) -> None:
+    """Write the state of each program as DSPy saves it."""
+    with TemporaryDirectory() as aside:
+        for file, program in files.items():
+            program.save(f"{aside}/state.json")
+            write_text(file, Path(aside, "state.json").read_text(encoding="utf-8"))
 
 
 def _track(report: Report, options: CompileOptions) -> None:
     """Log a compile in MLflow; say why if that fails."""
-    unlogged = {"steps", "track", "track_texts", "tracking", "verbose", "quiet"}
     try:
         store = Tracking(options.tracking, texts=options.track_texts)
-        say(
-            "  logged:"
-            f" {store.log_compile(report, options.model_dump(exclude=unlogged, exclude_none=True))}"
-        )
+        parameters = options.model_dump(exclude=_UNLOGGED, exclude_none=True)
+        say(f"  logged: {store.log(report.entry(parameters, _folder(options)))}")
     except (InputError, TrackingError) as error:
         say(f"  not tracked: {error}; --no-track leaves it out", err=True)

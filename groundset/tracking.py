@@ -6,36 +6,40 @@ and the page are MLflow's own.
 """
 
 import hashlib
+import json
 import logging
 import os
 import re
+import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict
+from dataclasses import dataclass, field
+from datetime import datetime
 from pathlib import Path, PureWindowsPath
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 from urllib.parse import urlsplit
 
 from platformdirs import user_data_path
 
-from groundset.files import encodable, json_text, write_text
+from groundset import __version__
+from groundset.files import encodable, json_text
 from groundset.privacy import without_secrets
 from groundset.programs.errors import InputError, StateError, TrackingError, first_line
 
-if TYPE_CHECKING:
-    from groundset.compiling import Report
-    from groundset.run.run import Run
-
-FOLDER, RUNS = "mlruns", "groundset-generate"
+FOLDER, RUNS, REGISTRY = "mlruns", "groundset-generate", "prompts:/"
 VARIABLE = "MLFLOW_TRACKING_URI"
 SQLITE = "sqlite:///"
 # Two letters or more: not a Windows drive.
 _ADDRESS = re.compile(r"[a-z][a-z0-9+.-]+:", re.IGNORECASE)
 _PATH = re.compile(r"(?:^|(?<=:))(?:[A-Za-z]:)?(?:~[^/\\]*|\.{1,2})?[/\\].*", re.DOTALL)
 _LONGEST = 500  # characters of a parameter
-_EXPERIMENTS = "_mlflow_experiment_ids"  # the tag that shows a prompt in an experiment's list
-_LINKED = "mlflow.linkedPrompts"  # the tag that shows prompts in a run
+_DIGEST = 36  # characters of the digest of a dataset
+_MISSING = ("RESOURCE_DOES_NOT_EXIST", "INVALID_PARAMETER_VALUE", "NOT_FOUND")
+# Names that MLflow gives to tags: what a dataset is used for, who made it,
+_USE, _USER = "mlflow.data.context", "mlflow.user"
+# what shows a prompt in an experiment's list, and in a run.
+_EXPERIMENTS, _LINKED = "_mlflow_experiment_ids", "mlflow.linkedPrompts"
 # By default MLflow retries an unreachable server for ten minutes and shows a progress bar for each
 # file.
 _PATIENCE = {
@@ -43,18 +47,6 @@ _PATIENCE = {
     "MLFLOW_HTTP_REQUEST_TIMEOUT": "20",
     "MLFLOW_ENABLE_ARTIFACTS_PROGRESS_BAR": "false",
 }
-_COUNTS = ("accepted", "asked", "attempts", "surplus", "alternatives", "documents", "chunks")
-_USAGE = (
-    "calls",
-    "replayed",
-    "prompt_tokens",
-    "cached_tokens",
-    "generated_tokens",
-    "call_seconds",
-    "seconds",
-)
-# What a server need not know of a run.
-_PRIVATE = ("documents", "chunks", "questions", "about", "like", "personas", "profile_file")
 _TRACES_AT_ONCE, _MOST_TRACES = 100, 10_000
 
 
@@ -119,6 +111,49 @@ def _from_uri(uri: str) -> Location:
     return Location(uri, None, parts.netloc or without_secrets(uri))
 
 
+@dataclass(frozen=True)
+class Rows:
+    """Rows that a run or a compile used, by their hash: the texts themselves are not logged."""
+
+    name: str
+    use: str  # ``train``, ``dev``, ``test`` or ``evaluation``
+    rows: Sequence[Mapping[str, Any]]
+
+    @property
+    def sha256(self) -> str:
+        """Return the hash of all rows in their order."""
+        content = json.dumps(self.rows, sort_keys=True, default=str)
+        return hashlib.sha256(content.encode("utf-8", "surrogatepass")).hexdigest()
+
+
+@dataclass(frozen=True)
+class CompiledProgram:
+    """A compiled program: logged as a model, and the prompt of each of its steps registered."""
+
+    name: str
+    program: Any
+    model: str  # the name of the language model that it is for
+
+
+@dataclass
+class Entry:
+    """What is logged of a run or a compile; one that is logged again, by its ``key``, goes on."""
+
+    experiment: str
+    name: str
+    key: str
+    started: datetime
+    ended: datetime
+    status: str = "FINISHED"  # or ``KILLED``
+    parameters: Mapping[str, Any] = field(default_factory=dict)
+    metrics: Sequence[tuple[str, float, int]] = ()  # name, value and step
+    tags: Mapping[str, str] = field(default_factory=dict)
+    rows: Sequence[Rows] = ()
+    files: Mapping[str, Path | str] = field(default_factory=dict)  # a file, or the text of one
+    prompts: Sequence[str] = ()  # the versions that it used: ``prompts:/NAME/3``
+    compiled: CompiledProgram | None = None
+
+
 class Tracking:
     """An open store. It uses its own client: the tracking URI and the active run of a notebook stay
     what they are.
@@ -140,9 +175,6 @@ class Tracking:
             import mlflow
 
             self.client = mlflow.MlflowClient(self.where.uri, self.where.uri)
-            # It would show prompts in the active experiment of the notebook, too, from a thread
-            # that nobody waits for.
-            self.client._link_prompt_to_experiment = lambda *_: None
 
     def inputs_of_traces(self, experiment: str) -> list[Any]:
         """Return the inputs of the root spans of the newest traces of an experiment, the newest
@@ -171,117 +203,201 @@ class Tracking:
                     break
         return found
 
-    def log_run(self, run: "Run") -> str:
-        """Log a run and return a line about it; a run that grew is logged again, in the same run of
-        MLflow.
+    def log(self, entry: Entry) -> str:
+        """Log a run or a compile, and return a line about it.
 
         Raises:
             TrackingError: the store failed.
         """
-        record = run.record
-        key = hashlib.sha256(f"{run.folder.absolute()} {record['started']}".encode()).hexdigest()
-        with (
-            self._guarded(),
-            self._running(RUNS, run.folder.name, {"key": key}) as (run_id, is_new),
-        ):
-            parameters = self._run_parameters(record) if is_new else {}
-            self._log(run_id, parameters, _run_metrics(run), len(run))
-            if self.texts and len(run):
-                self._log_samples(run_id, run)
-        return self._line(run_id)
-
-    def log_compile(self, report: "Report", parameters: Mapping[str, Any]) -> str:
-        """Log a compile with its parameters and return a line about it.
-
-        Each candidate becomes an artifact, and the prompt of each compiled step a version of a
-        registered prompt.
-
-        Raises:
-            TrackingError: the store failed.
-        """
-        experiment, name = f"groundset-{report.step}", f"{report.model} {report.optimizer}"
-        status = "KILLED" if report.ending == "interrupted" else "FINISHED"
-        with (
-            self._guarded(),
-            self._running(experiment, name, {"step": report.step}, status) as (run_id, _),
-        ):
-            settings = self._parameters({**parameters, "model": report.model})
-            self._log(run_id, settings, report.figures)
-            self._log_candidates(run_id, report)
-            prompts = self._log_states(run_id, report, name) if self.texts else []
-        versions = [f"prompts:/{prompt['name']}/{prompt['version']}" for prompt in prompts]
-        return ", ".join([self._line(run_id), *versions])
-
-    def _log_candidates(self, run_id: str, report: "Report") -> None:
-        with TemporaryDirectory() as folder:
-            for candidate in report.candidates:
-                number, scores = candidate.number, candidate.scores.values()
-                if scores:
-                    mean = sum(scores) / len(scores)
-                    self.client.log_metric(run_id, "candidate", mean, step=number)
+        with self._guarded():
+            run, is_new = self._opened(entry)
+            run_id, status = run.info.run_id, "FAILED"
+            try:
+                self._log_values(run_id, entry, with_parameters=is_new)
                 if self.texts:
-                    file = Path(folder, f"{number:03}.json")
-                    write_text(file, json_text(asdict(candidate), indent=1))
-                    self.client.log_artifact(run_id, str(file), "candidates")
+                    self._log_files(run_id, entry.files)
+                known = run.data.tags.get(_LINKED)
+                prompts = json.loads(known) if known else self._prompts(run, entry)
+                if prompts:
+                    # Not by the client, which looks for the run in the store of the notebook.
+                    self.client.set_tag(run_id, _LINKED, json_text(prompts))
+                status = entry.status
+            finally:
+                self.client.set_terminated(run_id, status, _milliseconds(entry.ended))
+        line = f"MLflow run {run_id} in {self.where}"
+        if not self.texts:
+            return f"{line} (figures only; --track-texts sends texts to {self.where.host})"
+        made = prompts if entry.compiled else []
+        return ", ".join([line, *(f"{REGISTRY}{each['name']}/{each['version']}" for each in made)])
 
-    def _log_states(self, run_id: str, report: "Report", message: str) -> list[dict[str, str]]:
-        """Log what was written, and return what links its prompts to the compile."""
-        for file in report.files:
-            self.client.log_artifact(run_id, str(file))
-        model = re.sub(r"[^\w.-]+", "-", report.model)
-        is_written = report.files and report.program
-        links = [
-            self._registered(f"groundset-{step.name}-{model}", step, message, run_id)
-            for step in (report.program.predictors() if is_written else ())
+    def _opened(self, entry: Entry) -> tuple[Any, bool]:
+        """Return the run of MLflow that has the key of an entry, or else a new one, and whether it
+        is new.
+        """
+        from mlflow.tracking.context.registry import resolve_tags
+
+        experiment = self._experiment(entry.experiment)
+        same = f"tags.key = '{entry.key}'"
+        if known := self.client.search_runs([experiment], same, max_results=1):
+            return known[0], False
+        tags = {"key": entry.key}
+        made = self.client.create_run(
+            experiment,
+            start_time=_milliseconds(entry.started),
+            # MLflow's tags about user and program are for local stores.
+            tags=tags if self.where.host else resolve_tags(tags),
+            run_name=encodable(entry.name),
+        )
+        return made, True
+
+    def _log_values(self, run_id: str, entry: Entry, *, with_parameters: bool) -> None:
+        from mlflow.entities import Dataset, DatasetInput, InputTag, Metric, Param, RunTag
+
+        ended = _milliseconds(entry.ended)
+        shown = self._parameters(entry.parameters) if with_parameters else {}
+        self.client.log_batch(
+            run_id,
+            [Metric(name, value, ended, step) for name, value, step in entry.metrics],
+            [Param(name, text) for name, text in shown.items()],
+            [RunTag(name, text) for name, text in entry.tags.items()],
+        )
+        inputs = []
+        for used in entry.rows:
+            columns = dict.fromkeys(name for row in used.rows for name in row)
+            schema = [{"name": name, "type": "string"} for name in columns]
+            dataset = Dataset(
+                used.name,
+                used.sha256[:_DIGEST],
+                source_type="code",
+                source=json_text({"tags": {"sha256": used.sha256}}),
+                schema=json_text({"mlflow_colspec": schema}),
+                profile=json_text({"num_rows": len(used.rows)}),
+            )
+            inputs.append(DatasetInput(dataset, [InputTag(_USE, used.use)]))
+        self.client.log_inputs(run_id, inputs)
+
+    def _log_files(self, run_id: str, files: Mapping[str, Path | str]) -> None:
+        # Read after the last change: a trigger in the database of a stranger could have moved it.
+        self._check_stays(self.client.get_run(run_id).info.artifact_uri)
+        for name, content in files.items():
+            if isinstance(content, Path):
+                self.client.log_artifact(run_id, str(content), name.rpartition("/")[0] or None)
+            else:
+                self.client.log_text(run_id, content, name)
+
+    def _check_stays(self, artifacts: str) -> None:
+        """Check that a local store keeps files here.
+
+        Raises:
+            TrackingError: it would send them elsewhere.
+        """
+        is_elsewhere = _ADDRESS.match(artifacts) and not artifacts.startswith("file:///")
+        if self.where.artifacts and is_elsewhere:
+            raise TrackingError(
+                f"{self.where} would send files elsewhere; name another store with --tracking"
+            )
+
+    def _prompts(self, run: Any, entry: Entry) -> list[dict[str, str]]:
+        """Return what links prompts to a run: those that it used, or those that it compiled."""
+        if entry.compiled is None:
+            versions = (prompt.removeprefix(REGISTRY).rpartition("/") for prompt in entry.prompts)
+            return [{"name": name, "version": version} for name, _, version in versions]
+        if not self.texts:
+            return []
+        self._log_model(run, entry.compiled)
+        model = re.sub(r"[^\w.-]+", "-", entry.compiled.model)
+        return [
+            self._registered(f"groundset-{step.name}-{model}", step, entry.name, run.info)
+            for step in entry.compiled.program.predictors()
         ]
-        # Not by the client, which looks for the run in the store of the notebook.
-        self.client.set_tag(run_id, _LINKED, json_text(links))
-        return links
 
-    def _registered(self, name: str, predictor: Any, message: str, run_id: str) -> dict[str, str]:
+    def _log_model(self, run: Any, compiled: CompiledProgram) -> None:
+        """Log a program as a model that ``mlflow.dspy.load_model`` opens."""
+        import dspy
+        import mlflow
+        from mlflow.entities import LoggedModelOutput
+        from mlflow.models import Model
+
+        run_id = run.info.run_id
+        logged = self.client.create_logged_model(
+            run.info.experiment_id,
+            re.sub(r"[^\w.-]+", "-", compiled.name),
+            run_id,
+            params={"model": compiled.model},
+            model_type="dspy",
+        )
+        self._check_stays(logged.artifact_location)
+        # MLflow saves the settings of DSPy, too: those of a notebook are not the program's.
+        with (
+            TemporaryDirectory() as folder,
+            dspy.context(lm=None, rm=None, adapter=None, callbacks=[]),
+        ):
+            mlflow.dspy.save_model(
+                compiled.program,
+                f"{folder}/model",
+                mlflow_model=Model(run_id=run_id, model_id=logged.model_id),
+                pip_requirements=[f"groundset=={__version__}"],
+                use_dspy_model_save=True,
+            )
+            self.client.log_model_artifacts(logged.model_id, f"{folder}/model")
+        self.client.finalize_logged_model(logged.model_id, "READY")
+        self.client.log_outputs(run_id, [LoggedModelOutput(logged.model_id, 0)])
+
+    def _registered(self, name: str, predictor: Any, message: str, run: Any) -> dict[str, str]:
         """Register a version of a prompt, show it in its experiment, and return what links it to
         the compile.
         """
         from groundset.programs.adapter import PLAIN_TEXT
 
         inputs = {field: f"{{{{{field}}}}}" for field in predictor.signature.input_fields}
-        template = PLAIN_TEXT.format(predictor.signature, predictor.demos, inputs)
         state = {"dspy_state": {predictor.name: predictor.dump_state()}}
-        version = self.client.register_prompt(
+        prompt = self.client.get_prompt(name) or self.client.create_prompt(name)
+        made = self.client.create_prompt_version(
             name,
-            template,
-            commit_message=message,
-            tags={"run_id": run_id},
+            PLAIN_TEXT.format(predictor.signature, predictor.demos, inputs),
+            message,
+            tags={"run_id": run.run_id},
             model_config={"extra_params": state},
-        ).version
-        shown_in = self.client.get_prompt(name).tags.get(_EXPERIMENTS, "").strip(",").split(",")
-        experiment = self.client.get_run(run_id).info.experiment_id
-        experiments = dict.fromkeys([*filter(None, shown_in), experiment])
+        )
+        shown_in = prompt.tags.get(_EXPERIMENTS, "").strip(",").split(",")
+        experiments = dict.fromkeys([*filter(None, shown_in), run.experiment_id])
         self.client.set_prompt_tag(name, _EXPERIMENTS, f",{','.join(experiments)},")
-        return {"name": name, "version": str(version)}
+        return {"name": name, "version": str(made.version)}
 
-    def registered(self, prompt: str) -> dict[str, Any]:
-        """Return the states that :meth:`log_compile` kept with a prompt: ``prompts:/NAME@ALIAS``,
-        ``prompts:/NAME/3``.
+    def registered(self, prompt: str) -> tuple[str, dict[str, Any]]:
+        """Return the version that ``prompts:/NAME@ALIAS`` or ``prompts:/NAME/3`` names, and the
+        states that were logged with it.
 
         Raises:
             StateError: there is no such prompt, or it has no states.
             TrackingError: the store failed.
         """
+        name, _, version = re.sub("[@/]([^@/]*)$", r"@\1", prompt[len(REGISTRY) :]).partition("@")
         with self._guarded():
-            version = self.client.load_prompt(prompt, allow_missing=True, cache_ttl_seconds=0)
-        if version is None:
+            found = self._version(name, version)
+        if found is None:
             raise StateError(
                 f"--compiled {prompt}: there is no such prompt in {self.where};"
                 f" {VARIABLE} names a store"
             )
-        states = ((version.model_config or {}).get("extra_params") or {}).get("dspy_state")
+        states = ((found.model_config or {}).get("extra_params") or {}).get("dspy_state")
         if not isinstance(states, dict):
             raise StateError(
                 f"--compiled {prompt}: has no state of DSPy,"
                 " which `groundset compile` keeps with a prompt"
             )
-        return states
+        return f"{REGISTRY}{name}/{found.version}", states
+
+    def _version(self, name: str, version: str) -> Any:
+        """Return a version of a prompt by its number or alias, None if there is none."""
+        from mlflow.exceptions import MlflowException
+
+        try:
+            return self.client.get_prompt_version(name, version)
+        except MlflowException as error:
+            if error.error_code in _MISSING:
+                return None
+            raise
 
     def log_dataset(
         self, name: str, records: Sequence[dict[str, Any]], tags: Mapping[str, str]
@@ -300,57 +416,34 @@ class Tracking:
             )
         if not name or '"' in name:
             raise InputError(f"an evaluation dataset cannot be called {name!r}")
-        with self._guarded():
+        nobody = {} if self.where.host is None else {_USER: "groundset"}
+        with self._guarded(), self._current():
             from mlflow.genai.datasets import EvaluationDataset
 
-            # Not by the functions of MLflow, which look for the store of the notebook and add the
-            # name of the user.
-            store, experiment = self.client._tracking_client.store, self._experiment(RUNS)
             known = self.client.search_datasets(filter_string=f'name = "{name}"', max_results=1)
-            first = known[0] if known else store.create_dataset(name, experiment_ids=[experiment])
-            key = first.dataset_id
+            if known:
+                key = known[0].dataset_id
+            else:
+                key = self.client.create_dataset(name, self._experiment(RUNS), nobody).dataset_id
             self.client.set_dataset_tags(key, dict(tags))
-            store.upsert_dataset_records(key, list(records))
             dataset = self.client.get_dataset(key)
-            # What MLflow would ask the store of the notebook for later.
-            dataset._records, _ = store._load_dataset_records(key, max_results=None)
-            dataset.experiment_ids = store.get_dataset_experiment_ids(key)
+            dataset.merge_records([row | {"tags": row["tags"] | nobody} for row in records])
+            dataset = self.client.get_dataset(key)
+            # They are read now: later, MLflow would ask the store of the notebook.
+            _ = dataset.records, dataset.experiment_ids
             return EvaluationDataset(dataset)
 
-    def _log_samples(self, run_id: str, run: "Run") -> None:
-        """Log the samples as an artifact, and as the dataset of the run: questions, answers and
-        contexts.
-        """
+    @contextmanager
+    def _current(self) -> Iterator[None]:
+        """Make the store MLflow's own for functions that ask no other one."""
         import mlflow
-        from mlflow.data.code_dataset_source import CodeDatasetSource
-        from mlflow.entities import DatasetInput, InputTag
-        from mlflow.utils.mlflow_tags import MLFLOW_DATASET_CONTEXT
 
-        facts = ["evolution", "language", "probability"]
-        table = run.to_pandas()[["id", "question", "answer", "contexts", "chunk_ids", *facts]]
-        table = table.astype({"contexts": str, "chunk_ids": str})
-        source = CodeDatasetSource({"groundset": "generate", "run": run.folder.name})
-        dataset = mlflow.data.from_pandas(
-            table, source=source, name=run.folder.name, targets="answer"
-        )
-        context = InputTag(MLFLOW_DATASET_CONTEXT, "evaluation")
-        self.client.log_inputs(run_id, [DatasetInput(dataset._to_mlflow_entity(), [context])])
-        for name in ("samples.jsonl", "run.json"):
-            self.client.log_artifact(run_id, str(run.folder / name))
-
-    def _run_parameters(self, record: Mapping[str, Any]) -> dict[str, str]:
-        hidden = _PRIVATE if self.where.host else ()
-        settings = {
-            name: value
-            for name, value in record["configuration"].items()
-            if value not in (None, "", [], {}) and name not in hidden
-        }
-        for role, model in record.get("models", {}).items():
-            settings |= {role: model["name"], f"{role}_sha256": model.get("sha256") or ""}
-        for name, version in record.get("versions", {}).items():
-            settings[f"version.{name}"] = version
-        settings["compiled_steps"] = ", ".join(record.get("compiled", {}))
-        return self._parameters(settings)
+        before = mlflow.get_tracking_uri() if mlflow.is_tracking_uri_set() else None
+        mlflow.set_tracking_uri(self.where.uri)
+        try:
+            yield
+        finally:
+            mlflow.set_tracking_uri(before)
 
     def _parameters(self, values: Mapping[str, Any]) -> dict[str, str]:
         """Return parameters as texts; a server gets only the last part of a path."""
@@ -362,64 +455,11 @@ class Tracking:
             parameters[re.sub(r"[^\w.\- ]", "_", name)] = encodable(text)[:_LONGEST]
         return parameters
 
-    def _log(
-        self,
-        run_id: str,
-        parameters: Mapping[str, str],
-        metrics: Mapping[str, float],
-        step: int = 0,
-    ) -> None:
-        for name, text in parameters.items():
-            self.client.log_param(run_id, name, text)
-        for name, value in metrics.items():
-            self.client.log_metric(run_id, name, value, step=step)
-
     def _experiment(self, name: str) -> str:
         """Return the id of an experiment, which is made if there is none."""
         known = self.client.get_experiment_by_name(name)
         artifacts = self.where.artifacts.absolute().as_uri() if self.where.artifacts else None
         return str(known.experiment_id if known else self.client.create_experiment(name, artifacts))
-
-    @contextmanager
-    def _running(
-        self, name: str, run: str, tags: Mapping[str, str], status: str = "FINISHED"
-    ) -> Iterator[tuple[str, bool]]:
-        """Yield the run of an experiment with a key, or else a new one, and whether it is new; end
-        it with a status.
-        """
-        from mlflow.store.artifact.local_artifact_repo import LocalArtifactRepository
-        from mlflow.tracking.context.registry import resolve_tags
-
-        experiment, before = self._experiment(name), []
-        if "key" in tags:
-            same = f"tags.key = '{tags['key']}'"
-            before = self.client.search_runs([experiment], same, max_results=1)
-        # MLflow's tags about user and program are for local stores.
-        all_tags = dict(tags) if self.where.host else resolve_tags(dict(tags))
-        (entity,) = before or [
-            self.client.create_run(experiment, tags=all_tags, run_name=encodable(run))
-        ]
-        run_id, ended = str(entity.info.run_id), "FAILED"
-        try:
-            if self.where.artifacts:
-                # MLflow keeps what it returns, so that a trigger in the database cannot change it
-                # later.
-                files = self.client._tracking_client._get_artifact_repo(run_id)
-                if not isinstance(files, LocalArtifactRepository):
-                    raise TrackingError(
-                        f"{self.where} would send files elsewhere;"
-                        " name another store with --tracking"
-                    )
-            yield run_id, not before
-            ended = status
-        finally:
-            self.client.set_terminated(run_id, ended)
-
-    def _line(self, run_id: str) -> str:
-        line = f"MLflow run {run_id} in {self.where}"
-        if self.texts:
-            return line
-        return f"{line} (figures only; --track-texts sends texts to {self.where.host})"
 
     @contextmanager
     def _guarded(self) -> Iterator[None]:
@@ -436,7 +476,9 @@ class Tracking:
         for logger in loggers:
             logger.setLevel(logging.ERROR)
         try:
-            yield
+            # MLflow warns of its own type hints when it is imported.
+            with warnings.catch_warnings(action="ignore"):
+                yield
         except (
             MlflowException,
             RequestException,
@@ -451,21 +493,5 @@ class Tracking:
                 logger.setLevel(level)
 
 
-def _run_metrics(run: "Run") -> dict[str, float]:
-    """Return some twenty figures of a run."""
-    record, samples = run.record, run.samples
-    counts = {name: record.get(name) for name in (*_COUNTS, *_USAGE)}
-    metrics = {name: float(count) for name, count in counts.items() if count is not None}
-    metrics["rejects"] = float(len(run.rejects))
-    if samples:
-        for name in ("calls", "prompt_tokens"):
-            metrics[f"{name}_per_sample"] = metrics.get(name, 0.0) / len(samples)
-        first = sum(sample.retrieval.rank == 1 for sample in samples)
-        metrics["found_first"] = first / len(samples)
-        known = [sample.probability for sample in samples if sample.probability is not None]
-        if known:
-            metrics["mean_probability"] = sum(known) / len(known)
-    for step, decisions in record.get("counts", {}).items():
-        if decisions["refused"]:
-            metrics[f"refused_by_{step}"] = float(decisions["refused"])
-    return metrics
+def _milliseconds(moment: datetime) -> int:
+    return round(moment.timestamp() * 1000)

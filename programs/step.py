@@ -102,16 +102,20 @@ class Step(dspy.Predict):
 
     def forward(self, **inputs: Any) -> dspy.Prediction:
         """Call the model with the inputs of the signature."""
-        with dspy.context(adapter=PLAIN_TEXT):
+        with dspy.context(adapter=PLAIN_TEXT), dspy.track_usage() as usage:
             made = super().forward(**self._sampled(inputs))
+        if dspy.settings.track_usage:  # by itself, DSPy tells those of whole programs only
+            made.set_lm_usage(usage.get_total_tokens())
         for output in self._streamed(made):
             sync_send_to_stream(dspy.settings.send_stream, output)
         return made
 
     async def aforward(self, **inputs: Any) -> dspy.Prediction:
         """Call the model asynchronously."""
-        with dspy.context(adapter=PLAIN_TEXT):
+        with dspy.context(adapter=PLAIN_TEXT), dspy.track_usage() as usage:
             made = await super().aforward(**self._sampled(inputs))
+        if dspy.settings.track_usage:  # by itself, DSPy tells those of whole programs only
+            made.set_lm_usage(usage.get_total_tokens())
         for output in self._streamed(made):
             await dspy.settings.send_stream.send(output)
         return made
@@ -161,6 +165,11 @@ class Step(dspy.Predict):
         return self
 
 
+# A class for each step: the name of a class is what traces show.
+_CLASSES = {name: type(name, (Step,), {"__module__": __name__}) for name in STEPS}
+globals().update(_CLASSES)  # where pickles look for them
+
+
 def step(name: str, **limits: Any) -> Step:
     """Return a new predictor of a step with its demos; ``limits`` replace options of its calls.
 
@@ -169,7 +178,9 @@ def step(name: str, **limits: Any) -> Step:
     """
     spec = STEPS[name]
     instructions = _PARAGRAPH.sub(" ", spec.signature.instructions)
-    built = Step(name, spec.signature.with_instructions(instructions), **{**spec.limits, **limits})
+    built = _CLASSES[name](
+        name, spec.signature.with_instructions(instructions), **{**spec.limits, **limits}
+    )
     built.demos = [dspy.Example(**row) for row in _demos(name)]
     return built
 

@@ -23,9 +23,9 @@ from groundset.programs.errors import StateError
 from groundset.programs.heads import HEAD_STEPS, StepHeads, load_heads
 from groundset.programs.step import STEPS, step
 from groundset.programs.untrusted import first_fault, json_of, small_text
-from groundset.tracking import Tracking
+from groundset.tracking import REGISTRY, Tracking
 
-SHIPPED, NONE, REGISTRY = "shipped", "none", "prompts:/"
+SHIPPED, NONE = "shipped", "none"
 _MOST = 8 << 20  # bytes of a file
 # Options of calls that a state may set. Others could send texts to another server.
 _LIMITS = frozenset(
@@ -71,22 +71,35 @@ class State(BaseModel, extra="forbid"):
 
 
 class Compiled(NamedTuple):
-    """The states by step, the files of trained weights by step, and the heads by step."""
+    """What was compiled, by step: states, files of trained weights, heads, and the versions of the
+    prompts that states are registered with.
+    """
 
     states: dict[str, State]
     adapters: dict[str, Path]
     heads: dict[str, StepHeads]
     blank: Mapping[str, int] = {}  # how many demos of a step show no output, and are left out
+    prompts: Mapping[str, str] = {}
 
     @property
     def digest(self) -> str:
         """Return a hash of all that affects a run."""
+        weights = {name: file_sha256(file) for name, file in self.adapters.items()}
+        return _sha256([*self._values(), weights])
+
+    def hashes(self) -> tuple[dict[str, str], dict[str, str]]:
+        """Return the hash of each state, and of each head."""
+        states, heads = (
+            {name: _sha256(value) for name, value in sorted(values.items())}
+            for values in self._values()
+        )
+        return states, heads
+
+    def _values(self) -> tuple[dict[str, Any], dict[str, Any]]:
         ignored = {"lm", "traces", "train"}
         states = {name: state.model_dump(exclude=ignored) for name, state in self.states.items()}
         heads = {name: fitted.model_dump(mode="json") for name, fitted in self.heads.items()}
-        weights = {name: file_sha256(file) for name, file in self.adapters.items()}
-        content = json.dumps([states, heads, weights], sort_keys=True)
-        return hashlib.sha256(content.encode()).hexdigest()
+        return states, heads
 
     def apply(self, programs: Iterable[dspy.Module]) -> None:
         """Load the states into the predictors of programs that have the name of their step."""
@@ -94,6 +107,10 @@ class Compiled(NamedTuple):
             for _, predictor in program.named_predictors():
                 if state := self.states.get(getattr(predictor, "name", "")):
                     state.apply(predictor)
+
+
+def _sha256(value: Any) -> str:
+    return hashlib.sha256(json.dumps(value, sort_keys=True).encode()).hexdigest()
 
 
 def load_compiled(
@@ -123,7 +140,7 @@ def load_compiled(
         states |= read_states(folder / f"{name}.json")
         if weights.exists():
             adapters[name] = weights
-    return Compiled(states | own.states, adapters | own.adapters, heads)
+    return own._replace(states=states | own.states, adapters=adapters | own.adapters, heads=heads)
 
 
 def read_own(which: str, tracking: str | None = None) -> Compiled:
@@ -139,10 +156,13 @@ def read_own(which: str, tracking: str | None = None) -> Compiled:
     if which.startswith(REGISTRY):
         store = Tracking(tracking)
         states: dict[str, State] = {}
+        prompts: dict[str, str] = {}
         for prompt in which.split(","):
-            _add_states(states, f"--compiled {prompt}", store.registered(prompt))
+            version, saved = store.registered(prompt)
+            _add_states(states, f"--compiled {prompt}", saved)
+            prompts |= dict.fromkeys(states.keys() - prompts.keys(), version)
         states, blank = _without_blank(states)
-        return Compiled(states, {}, {}, blank)
+        return Compiled(states, {}, {}, blank, prompts)
     where = Path(which).expanduser()
     if not where.exists():
         raise StateError(

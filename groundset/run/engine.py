@@ -9,6 +9,7 @@ import unicodedata
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from datetime import UTC, datetime
 from types import FrameType
 from typing import Any, Literal, NamedTuple
 
@@ -270,6 +271,7 @@ class Runner:
         with self._store.transaction():
             self._store.add_attempt(attempt)
             self._store.set_meta("seconds", time.monotonic() - self._began)
+            self._store.set_meta("ended", datetime.now(UTC).isoformat(timespec="milliseconds"))
         self._plan.record(attempt)
         self._progress.attempt(int(state == "accepted"), result.rejects)
 

@@ -46,6 +46,7 @@ from groundset.run.recipes import GIVEN
 from groundset.run.record import accepted, edited, library_versions, shortage, summary, write_files
 from groundset.run.run import Run, open_run
 from groundset.run.store import Store, holds_run
+from groundset.run.tracked import log_run
 from groundset.run.values import prices
 from groundset.tracking import Tracking, location
 
@@ -130,13 +131,16 @@ class _Setup(NamedTuple):
     def record(self) -> dict[str, Any]:
         """Return the entries of ``run.json`` on what a run is made with."""
         options, compiled = self.options, self.compiled
+        states, heads = compiled.hashes()
         return {
             # The address of a store may hold a password.
             "configuration": options.model_dump(mode="json", exclude={"tracking"}),
             "models": self.models(),
             "compiled": {
                 "which": options.compiled,
-                "steps": sorted(compiled.states),
+                "steps": states,
+                "heads": {step: sha256 for step, sha256 in heads.items() if self.by_head[step]},
+                "prompts": dict(compiled.prompts),
                 "sha256": compiled.digest,
             },
             "thresholds": {
@@ -159,7 +163,7 @@ class _Setup(NamedTuple):
 
 def _generate(options: GenerateOptions, *, hard: bool) -> tuple[Ending, RunJournal, bool]:
     """Set a run up and make it; return how it ended, its journal, and whether all calls ended."""
-    started = time.monotonic()
+    started, began = time.monotonic(), datetime.now(UTC)
     if options.track:
         location(options.tracking)  # a wrong address is refused before anything is made
     own, questions = own_files(options)  # likewise
@@ -186,7 +190,7 @@ def _generate(options: GenerateOptions, *, hard: bool) -> tuple[Ending, RunJourn
         identity |= setup.options.compared()
         identity |= {"questions": source_identity(options.questions)} if options.questions else {}
         if store is None:
-            corpus, store = _begun(setup, identity)
+            corpus, store = _begun(setup, identity, began)
             stack.enter_context(store)
         else:
             _check_same(options.out, store.meta("identity"), identity)
@@ -339,7 +343,7 @@ def _told(options: GenerateOptions, lm: Model, critic: Model | None) -> str:
     return f"{lm.name} {writes}, {judges} them; forms of question: {forms}"
 
 
-def _begun(setup: _Setup, identity: Mapping[str, Any]) -> tuple[Corpus, Store]:
+def _begun(setup: _Setup, identity: Mapping[str, Any], began: datetime) -> tuple[Corpus, Store]:
     """Begin a run with its corpus, which is written first, so that a run that exists has one."""
     options, progress = setup.options, setup.progress
     progress.phase("Reading documents")
@@ -359,8 +363,8 @@ def _begun(setup: _Setup, identity: Mapping[str, Any]) -> tuple[Corpus, Store]:
         "skipped": [skipped._asdict() for skipped in corpus.skipped],
         "dropped": dict(corpus.dropped),
     }
-    begun = datetime.now(UTC).isoformat(timespec="seconds")
-    meta = {"identity": identity, "record": record, "started": begun, "status": "running"}
+    started = began.isoformat(timespec="seconds")
+    meta = {"identity": identity, "record": record, "started": started, "status": "running"}
     return corpus, Store.create(options.out, meta)
 
 
@@ -512,7 +516,7 @@ def _track(options: GenerateOptions) -> None:
     if not options.track:
         return
     try:
-        line = Tracking(options.tracking, texts=options.track_texts).log_run(Run(options.out))
+        line = log_run(Run(options.out), Tracking(options.tracking, texts=options.track_texts))
     except TrackingError as error:
         line = f"not logged in MLflow: {error}"
     if not options.quiet:

@@ -54,7 +54,7 @@ def run_record(store: Store, attempts: Sequence[Attempt]) -> dict[str, Any]:
     usage, price = store.usage(), store.meta("price")
     record = {
         "status": store.meta("status") or "running",
-        **{name: store.meta(name) for name in ("reason", "asked", "started")},
+        **{name: store.meta(name) for name in ("reason", "asked", "started", "ended")},
         **counts(samples, rejects),
         "attempts": len(attempts),
         "surplus": sum(attempt.state == "surplus" for attempt in attempts),

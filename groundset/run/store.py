@@ -167,12 +167,13 @@ class Store(AbstractContextManager["Store"]):
     @classmethod
     @contextmanager
     def for_calls(cls, file: Path) -> Iterator[Self]:
-        """Open a file of finished calls alone, which several processes may use; it is there only if
-        it holds some.
+        """Open a file of finished calls and values alone, which several processes may use; it is
+        there only if it holds calls.
         """
         file.parent.mkdir(parents=True, exist_ok=True)
         with ExitStack() as stack, closing(cls(file)) as store:
-            store._execute(_SCHEMA["calls"].replace("TABLE", "TABLE IF NOT EXISTS"))
+            for table in ("calls", "meta"):
+                store._execute(_SCHEMA[table].replace("TABLE", "TABLE IF NOT EXISTS"))
             try:
                 yield store
             finally:

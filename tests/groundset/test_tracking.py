@@ -4,8 +4,8 @@ import json
 import os
 import shutil
 import sqlite3
-import threading
 from contextlib import closing
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import dspy
@@ -16,7 +16,7 @@ from mlflow.entities.trace_location import MlflowExperimentLocation
 from refusal import refuses
 
 from groundset import tracking
-from groundset.compiling import Report
+from groundset.compile_report import Report
 from groundset.optimizers.prompts import Candidate
 from groundset.programs.errors import StateError, TrackingError
 from groundset.programs.onechunk import OneChunk
@@ -26,11 +26,14 @@ from groundset.run.compiled import read_own
 from groundset.run.given import read_questions
 from groundset.run.options import GenerateOptions
 from groundset.run.run import Run
+from groundset.run.tracked import log_run
 from groundset.tracking import Location, Tracking, location
 
 SAMPLE = sample("s1", chunk("c1", "Oak.\u2028And stone."), question="What is it made of?")
 RECORD = {
-    "started": "2026-01-01",
+    "status": "complete",
+    "started": "2026-01-01T10:00:00+00:00",
+    "ended": "2026-01-01T10:02:58+00:00",
     "asked": 2,
     "accepted": 1,
     "attempts": 3,
@@ -45,7 +48,12 @@ RECORD = {
         "about": "a text",
     },
     "models": {"lm": {"name": "qwen", "sha256": "ab"}},
-    "compiled": {"judge": {}},
+    "compiled": {
+        "which": "prompts:/judge@champion",
+        "steps": {"judge": "cd" * 32},
+        "heads": {"chunk": "ef" * 32},
+        "prompts": {"judge": "prompts:/groundset-judge-m/1"},
+    },
 }
 CHAT = [
     {"role": "system", "content": "Judge."},
@@ -53,12 +61,15 @@ CHAT = [
 ]
 
 
-def compiled(*files):
+def compiled(*files, **values):
     predictor = dspy.Predict(dspy.Signature("question -> answer", "Judge."))
     predictor.name = "judge"
-    return Report(
-        "judge", "qwen/0.5b:x", "gepa", {"gain_test": 0.1}, files=list(files), program=predictor
-    )
+    given = {"figures": {"gain_test": 0.1}, "files": list(files), "program": predictor}
+    return Report("judge", "qwen/0.5b:x", "gepa", **(given | values))
+
+
+def log(store, report, **parameters):
+    return store.log(report.entry(parameters, Path("out")))
 
 
 @pytest.fixture(scope="module")
@@ -100,7 +111,7 @@ def artifacts(store, line, path=None):
 
 
 def test_run_with_figures_parameters_and_a_dataset_with_contexts(store, run):
-    line = store.log_run(run)
+    line = log_run(run, store)
     found = logged(store, line)
     assert line == f"MLflow run {found.info.run_id} in {store.where}"
     assert found.data.metrics["calls_per_sample"] == 12
@@ -115,8 +126,19 @@ def test_run_with_figures_parameters_and_a_dataset_with_contexts(store, run):
     assert len(found.data.metrics) < 25
     assert (
         found.data.params.items()
-        >= {"recipe": "evolved", "lm": "qwen", "compiled_steps": "judge"}.items()
+        >= {
+            "recipe": "evolved",
+            "lm": "qwen",
+            "compiled_steps": "judge",
+            "state.judge": "cd" * 32,
+            "head.chunk": "ef" * 32,
+            "prompt.judge": "prompts:/groundset-judge-m/1",
+        }.items()
     )
+    assert found.info.end_time - found.info.start_time == 178_000
+    assert json.loads(found.data.tags["mlflow.linkedPrompts"]) == [
+        {"name": "groundset-judge-m", "version": "1"}
+    ]
     (dataset,) = found.inputs.dataset_inputs
     assert "contexts" in dataset.dataset.schema
     assert artifacts(store, line) == {"samples.jsonl", "run.json"}
@@ -124,9 +146,9 @@ def test_run_with_figures_parameters_and_a_dataset_with_contexts(store, run):
 
 
 def test_run_that_grew_is_the_same_run_of_mlflow(store, run):
-    before = store.log_run(run)
+    before = log_run(run, store)
     run.record.update(accepted=2, calls=20)
-    assert store.log_run(run) == before
+    assert log_run(run, store) == before
     found = logged(store, before).data
     assert found.metrics["accepted"] == 2
     assert found.params["recipe"] == "evolved"
@@ -136,48 +158,81 @@ def test_run_that_grew_is_the_same_run_of_mlflow(store, run):
 
 def test_a_local_store_sends_nothing_away(store, run):
     elsewhere = "http://127.0.0.1:9/api/2.0/mlflow-artifacts/artifacts/x"
-    store.log_run(run)
+    change = f"UPDATE runs SET artifact_uri = '{elsewhere}'"
+    log_run(run, store)
     with closing(
         sqlite3.connect(store.where.uri.removeprefix("sqlite:///"), isolation_level=None)
     ) as database:
-        change = f"UPDATE runs SET artifact_uri = '{elsewhere}'"
-        database.execute(f"CREATE TRIGGER t AFTER INSERT ON metrics BEGIN {change}; END")
-        run.record["started"] = "2026-01-02"
-        store.log_run(run)
-        assert store.where.artifacts
-        assert len(list(store.where.artifacts.rglob("samples.jsonl"))) == 2
-        database.execute(f"UPDATE experiments SET artifact_location = '{elsewhere}'")
-    run.record["started"] = "2026-01-03"
-    with refuses("would send files elsewhere", TrackingError):
-        store.log_run(run)
+        for number, crafted in enumerate(
+            (
+                f"CREATE TRIGGER t AFTER INSERT ON metrics BEGIN {change}; END",
+                f"UPDATE experiments SET artifact_location = '{elsewhere}'",
+            )
+        ):
+            database.execute(crafted)
+            run.record["started"] = f"2025-01-0{number + 1}"
+            with refuses("would send files elsewhere", TrackingError):
+                log_run(run, store)
+            with refuses("would send files elsewhere", TrackingError):
+                log(store, compiled(Path(__file__)))
 
 
-def test_compile_with_candidates_and_linked_prompts(store, tmp_path):
+ROWS = {
+    split: [dspy.Example(id=name, question="Who?", answer="Ada").with_inputs("question")]
+    for split, name in (("train", "a"), ("dev", "b"), ("test", "c"))
+}
+
+
+def test_compile_with_labels_candidates_model_and_linked_prompts(store, tmp_path):
     state = tmp_path / "judge.json"
     state.write_text("{}", "utf-8")
-    report = compiled(state)
-    report.candidates = [Candidate(0, {}), Candidate(1, {"judge": {"demos": []}}, {"a": 1, "b": 0})]
-    lines = [store.log_compile(report, {"seed": 0}) for _ in range(2)]
+    better = Candidate(1, {"judge": {"demos": []}}, {"a": 1, "b": 0.5})
+    candidates = [Candidate(0, {}, {"b": 0.25}), better, Candidate(2, {}, {"a": 0})]
+    report = compiled(state, candidates=candidates, rows=ROWS, better=True)
+    report.started = datetime.now(UTC) - timedelta(seconds=178)
+    lines = [log(store, report, seed=0) for _ in range(2)]
+    assert lines[0] == lines[1], "a compile that goes on stays one run, and registers once"
     found = logged(store, lines[0])
-    assert found.data.metrics == {"gain_test": 0.1, "candidate": 0.5}
-    assert artifacts(store, lines[0]) == {"judge.json", "candidates"}
-    assert artifacts(store, lines[0], "candidates") == {
-        "candidates/000.json",
-        "candidates/001.json",
+    assert found.data.metrics["gain_test"] == 0.1
+    curves = {
+        name: [
+            (each.step, each.value)
+            for each in store.client.get_metric_history(found.info.run_id, name)
+        ]
+        for name in ("candidate_dev", "candidate_train")
     }
-    prompt = store.client.get_prompt_version("groundset-judge-qwen-0.5b-x", "2")
+    assert curves["candidate_dev"][:2] == [(0, 0.25), (1, 0.5)]
+    assert curves["candidate_train"][:2] == [(1, 1), (2, 0)]
+    assert found.data.tags.items() >= {"better": "yes", "ending": "complete"}.items()
+    assert found.info.end_time - found.info.start_time >= 178_000
+    inputs = {each.tags[0].value: each.dataset for each in found.inputs.dataset_inputs}
+    assert inputs.keys() == ROWS.keys()
+    assert len({each.digest for each in inputs.values()}) == 3
+    assert artifacts(store, lines[0]) == {"judge.json", "candidates"}
+    assert len(artifacts(store, lines[0], "candidates")) == 3
+    (output,) = found.outputs.model_outputs
+    with store._current():
+        program = mlflow.dspy.load_model(f"models:/{output.model_id}")
+    mlflow.clear_active_model()
+    assert program.signature.instructions == "Judge."
+    prompt = store.client.get_prompt_version("groundset-judge-qwen-0.5b-x", "1")
     assert prompt.template == CHAT
     assert prompt.format(question="Who?")[1]["content"] == "Question: Who?"
-    assert prompt.tags["run_id"] == lines[1].split()[2]
-    assert json.loads(logged(store, lines[1]).data.tags["mlflow.linkedPrompts"]) == [
-        {"name": prompt.name, "version": "2"}
+    assert prompt.tags["run_id"] == found.info.run_id
+    assert json.loads(found.data.tags["mlflow.linkedPrompts"]) == [
+        {"name": prompt.name, "version": "1"}
     ]
     experiment = found.info.experiment_id
     assert store.client.get_prompt(prompt.name).tags["_mlflow_experiment_ids"] == f",{experiment},"
-    assert not [thread for thread in threading.enumerate() if "link_prompt" in thread.name]
-    report.ending = "interrupted"
-    killed = store.log_compile(report, {})
-    assert logged(store, killed).info.status == "KILLED"
+
+
+def test_what_is_not_better_or_interrupted_is_tagged_and_not_registered(store):
+    worse = logged(store, log(store, compiled(better=False)))
+    killed = logged(store, log(store, compiled(ending="interrupted")))
+    assert worse.data.tags["better"] == "no"
+    assert killed.info.status == "KILLED"
+    assert killed.data.tags["ending"] == "interrupted"
+    assert not store.client.search_prompts()
 
 
 def test_registered_prompts_are_read_back_as_states(store):
@@ -185,12 +240,12 @@ def test_registered_prompts_are_read_back_as_states(store):
         predictor = step(name, temperature=0.5)
         predictor.signature = predictor.signature.with_instructions(f"{name} like an “owl”.")
         predictor.demos = [dspy.Example(passage="p", question="q?", kind="fact")]
-        store.log_compile(Report(name, "m", "gepa", files=[Path(__file__)], program=predictor), {})
+        log(store, Report(name, "m", "gepa", files=[Path(__file__)], program=predictor))
     store.client.set_prompt_alias("groundset-judge-m", "champion", 1)
     program, where = OneChunk(), str(store.where)
-    read_own("prompts:/groundset-judge-m@champion,prompts:/groundset-ask-m/1", where).apply(
-        [program]
-    )
+    own = read_own("prompts:/groundset-judge-m@champion,prompts:/groundset-ask-m/1", where)
+    own.apply([program])
+    assert own.prompts == {name: f"prompts:/groundset-{name}-m/1" for name in ("judge", "ask")}
     assert program.judge.signature.instructions == "judge like an “owl”."
     assert program.judge.config["temperature"] == 0.5
     assert program.judge.demos == [{"passage": "p", "question": "q?"}]
@@ -214,15 +269,15 @@ def test_registered_prompts_are_read_back_as_states(store):
 
 def test_servers_get_figures_only_unless_texts_are_asked_for(store, run, monkeypatch):
     store.where, store.texts = store.where._replace(host="mlflow.example"), False
-    line = store.log_run(run)
+    line = log_run(run, store)
     found = logged(store, line)
     assert line.endswith("(figures only; --track-texts sends texts to mlflow.example)")
     assert not artifacts(store, line)
-    assert not found.inputs.dataset_inputs
+    assert "made of" not in str(found.inputs.to_dictionary())
     assert not {"documents", "like", "about"} & found.data.params.keys()
     assert "mlflow.user" not in found.data.tags
     parameters = {"out": "/home/ada/compiled", "weights": "./models/tiny.gguf"}
-    line = store.log_compile(compiled(Path("judge.json")), parameters)
+    line = log(store, compiled(Path("judge.json")), **parameters)
     shown = {"model": "qwen/0.5b:x", "out": "compiled", "weights": "tiny.gguf"}
     assert logged(store, line).data.params == shown
     assert not store.client.search_prompts()
@@ -230,7 +285,7 @@ def test_servers_get_figures_only_unless_texts_are_asked_for(store, run, monkeyp
 
 def test_the_uri_and_the_active_run_of_a_notebook_stay(store, run, tmp_path):
     before = mlflow.get_tracking_uri()
-    store.log_run(run)
+    log_run(run, store)
     assert mlflow.get_tracking_uri() == before
     assert mlflow.active_run() is None
     assert os.environ["MLFLOW_DISABLE_TELEMETRY"] == "true"
@@ -306,5 +361,5 @@ def test_store_that_fails_is_named_without_secrets(tmp_path, monkeypatch):
     monkeypatch.delenv("MLFLOW_HTTP_REQUEST_MAX_RETRIES", raising=False)
     store = Tracking()
     with refuses("^tracking store http://127.0.0.1:9: ", TrackingError) as failed:
-        store.log_compile(compiled(), {})
+        log(store, compiled())
     assert "secret" not in str(failed.value)

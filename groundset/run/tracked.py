@@ -1,0 +1,95 @@
+"""What MLflow keeps of a run: see :mod:`groundset.tracking`."""
+
+import hashlib
+from collections.abc import Iterator, Mapping
+from datetime import UTC, datetime
+from typing import Any
+
+from groundset.run.record import question_row
+from groundset.run.run import Run
+from groundset.run.store import RECORD, SAMPLES
+from groundset.tracking import RUNS, Entry, Rows, Tracking
+
+_FIGURES = (
+    "accepted",
+    "asked",
+    "attempts",
+    "surplus",
+    "alternatives",
+    "documents",
+    "chunks",
+    "calls",
+    "prompt_tokens",
+    "cached_tokens",
+    "generated_tokens",
+    "call_seconds",
+    "seconds",
+)
+# What a server need not know of a run.
+_PRIVATE = ("documents", "chunks", "questions", "about", "like", "personas", "profile_file")
+
+
+def log_run(run: Run, store: Tracking) -> str:
+    """Log a run and return a line about it; a run that grew is logged again, in the same run of
+    MLflow.
+
+    Raises:
+        TrackingError: the store failed.
+    """
+    record, samples = run.record, len(run)
+    started = record["started"]
+    key = hashlib.sha256(f"{run.folder.absolute()} {started}".encode()).hexdigest()
+    questions = [question_row(sample, None) for sample in run.samples]
+    files = {name: run.folder / name for name in (SAMPLES, RECORD)}
+    entry = Entry(
+        RUNS,
+        run.folder.name,
+        key,
+        started=datetime.fromisoformat(started),
+        ended=datetime.fromisoformat(record.get("ended") or datetime.now(UTC).isoformat()),
+        parameters=_parameters(record, hidden=_PRIVATE if store.where.host else ()),
+        metrics=[(name, float(value), samples) for name, value in _metrics(run)],
+        tags={"status": run.status},
+        rows=[Rows(run.folder.name, "evaluation", questions)] if questions else [],
+        files=files if questions else {},
+        prompts=list(record.get("compiled", {}).get("prompts", {}).values()),
+    )
+    return store.log(entry)
+
+
+def _parameters(record: Mapping[str, Any], hidden: tuple[str, ...]) -> dict[str, Any]:
+    """Return the options of a run, and what it was made with."""
+    settings = {
+        name: value
+        for name, value in record["configuration"].items()
+        if value not in (None, "", [], {}) and name not in hidden
+    }
+    for role, model in record.get("models", {}).items():
+        settings |= {role: model["name"], f"{role}_sha256": model.get("sha256") or ""}
+    for name, version in record.get("versions", {}).items():
+        settings[f"version.{name}"] = version
+    compiled = record.get("compiled", {})
+    settings["compiled_steps"] = ", ".join(compiled.get("steps", ()))
+    for kind, shown in (("steps", "state"), ("heads", "head"), ("prompts", "prompt")):
+        for step, told in compiled.get(kind, {}).items():
+            settings[f"{shown}.{step}"] = told
+    return settings
+
+
+def _metrics(run: Run) -> Iterator[tuple[str, float]]:
+    """Yield some twenty figures of a run."""
+    record, samples = run.record, run.samples
+    for name in _FIGURES:
+        if record.get(name) is not None:
+            yield name, record[name]
+    yield "rejects", len(run.rejects)
+    if samples:
+        for name in ("calls", "prompt_tokens"):
+            yield f"{name}_per_sample", record.get(name, 0) / len(samples)
+        yield "found_first", sum(sample.retrieval.rank == 1 for sample in samples) / len(samples)
+        known = [sample.probability for sample in samples if sample.probability is not None]
+        if known:
+            yield "mean_probability", sum(known) / len(known)
+    for step, decisions in record.get("counts", {}).items():
+        if decisions["refused"]:
+            yield f"refused_by_{step}", decisions["refused"]

@@ -470,8 +470,8 @@ class Tracking:
         from requests.exceptions import RequestException
         from sqlalchemy.exc import SQLAlchemyError
 
-        # They log the creation of tables.
-        loggers = [logging.getLogger(name) for name in ("mlflow", "alembic")]
+        # They log the creation of tables, and that models are pickles.
+        loggers = [logging.getLogger(name) for name in ("mlflow", "alembic", "dspy")]
         levels = [logger.level for logger in loggers]
         for logger in loggers:
             logger.setLevel(logging.ERROR)

@@ -1,10 +1,14 @@
 """Invented labels, and a judge that is better the more its prompt shows."""
 
+from pathlib import Path
 from typing import Any
 
 from dspy.lm15 import Request, Response
 from json_lines import write as write
 from scripted import ScriptedEngine, response, user_turn
+
+from groundset import labelling
+from groundset.cli import main
 
 PASSAGE = "The weir at Ebbing was built in 1891 by the miller Jonas Alder. It is 40 metres long."
 FACT = "The weir at Ebbing was built in 1891 by the miller Jonas Alder."
@@ -66,6 +70,12 @@ def golds(of_split: int) -> list[dict[str, Any]]:
                 {**about, "step": "fact", "fact": FACT, "id": f"{split}-f{number}"},
             ]
     return rows
+
+
+def command(arguments: list[str], labels: Path) -> None:
+    """Run a command in a process of its own, with labels in place of the shipped ones."""
+    labelling.shipped_files = lambda: [labels]
+    main(arguments)
 
 
 class Judge(ScriptedEngine):

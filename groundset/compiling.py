@@ -254,7 +254,7 @@ def _folder(options: CompileOptions) -> Path:
 
 def _interim(report: Report, options: CompileOptions) -> Path:
     """Return where the best candidate of an interrupted compile lies, which no run takes."""
-    return _folder(options) / _RECORDS / f"{report.step}.interim.json"
+    return _folder(options) / "interim" / f"{report.step}.json"
 
 
 def _begin(journal: Store, name: str, model: Model, options: CompileOptions) -> _Begun:

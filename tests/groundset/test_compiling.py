@@ -162,18 +162,23 @@ def test_no_call_is_made_twice(server):
         assert journal.execute("SELECT count(*) FROM calls").fetchone()[0] > 20
 
 
-def test_interrupted_compiles_say_so_and_report_no_test_rows(server, monkeypatch, capsys):
+def test_interrupted_compiles_are_not_served_and_go_on(server, monkeypatch, capsys):
     from groundset.optimizers import prompts
 
     def interrupted(*_):
         raise KeyboardInterrupt
 
-    monkeypatch.setitem(prompts.OPTIMIZERS, "labeled", interrupted)
-    with pytest.raises(KeyboardInterrupt):
-        compiled(server)
+    with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
+        patch.setitem(prompts.OPTIMIZERS, "labeled", interrupted)
+        compiled(server, keep=True)
     shown = capsys.readouterr().out
     assert "interrupted: this is the best candidate so far" in shown
     assert " test rows:" not in shown
+    assert read_states(Path("out/interim"))["judge"]
+    assert not load_compiled("out", "any").states, "no run takes what no test rows confirmed"
+    report = compiled(server)
+    assert (report.figures["before_dev"], report.figures["gain_test"]) == (0.5, 0.5)
+    assert not Path("out/interim/judge.json").exists()
 
 
 def test_recipe_in_one_file_and_in_a_folder(server):

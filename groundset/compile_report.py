@@ -15,7 +15,6 @@ from groundset.printing import counted
 from groundset.stats import Estimate
 from groundset.tracking import CompiledProgram, Entry, Rows
 
-
 _MEASURES = ("auc", "precision", "recall", "specificity")
 
 

@@ -239,7 +239,7 @@ def test_registered_prompts_are_read_back_as_states(store):
     for name in ("judge", "ask"):
         predictor = step(name, temperature=0.5)
         predictor.signature = predictor.signature.with_instructions(f"{name} like an “owl”.")
-        predictor.demos = [dspy.Example(passage="p", question="q?", kind="fact")]
+        predictor.demos = [dspy.Example(passage="p", question="q?", clear=True, kind="fact")]
         log(store, Report(name, "m", "gepa", files=[Path(__file__)], program=predictor))
     store.client.set_prompt_alias("groundset-judge-m", "champion", 1)
     program, where = OneChunk(), str(store.where)
@@ -248,7 +248,7 @@ def test_registered_prompts_are_read_back_as_states(store):
     assert own.prompts == {name: f"prompts:/groundset-{name}-m/1" for name in ("judge", "ask")}
     assert program.judge.signature.instructions == "judge like an “owl”."
     assert program.judge.config["temperature"] == 0.5
-    assert program.judge.demos == [{"passage": "p", "question": "q?"}]
+    assert program.judge.demos == [{"passage": "p", "question": "q?", "clear": True}]
     assert program.ask.signature.instructions == "ask like an “owl”."
     store.client.register_prompt("groundset-ask-m", "edited by hand")
     odd = {"owl": {}}, {"judge": {"code": "import os"}}

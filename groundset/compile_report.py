@@ -1,6 +1,5 @@
 """What a compile gave: what a user is told, and what MLflow keeps."""
 
-import hashlib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime
@@ -13,7 +12,7 @@ from groundset.files import json_text
 from groundset.optimizers.prompts import Candidate, row_id, state_of
 from groundset.printing import counted
 from groundset.stats import Estimate
-from groundset.tracking import CompiledProgram, Entry, Rows
+from groundset.tracking import Entry, Rows
 
 _MEASURES = ("auc", "precision", "recall", "specificity")
 
@@ -30,6 +29,7 @@ class Report:
     ending: str = "complete"  # or ``budget``, ``interrupted``
     files: list[Path] = field(default_factory=list)  # what was written; nothing if it is not better
     program: Any = None  # the compiled predictor or program
+    lm: Any = None
     # The variants that were run, the original first.
     candidates: list[Candidate] = field(default_factory=list)
     started: datetime = field(default_factory=lambda: datetime.now(UTC))
@@ -107,8 +107,6 @@ class Report:
         Each candidate becomes an artifact, and the prompt of each step that was written a version
         of a registered prompt.
         """
-        key = f"{folder.absolute()} {self.step} {self.started.isoformat()}"
-        written = CompiledProgram(self.step, self.program, self.model)
         tags = {"step": self.step, "ending": self.ending}
         if self.better is not None:
             tags["better"] = "yes" if self.better else "no"
@@ -119,7 +117,7 @@ class Report:
         return Entry(
             f"groundset-{self.step}",
             f"{self.model} {self.optimizer}",
-            hashlib.sha256(key.encode()).hexdigest(),
+            f"{folder.absolute()} {self.step} {self.started.isoformat()}",
             started=self.started,
             ended=datetime.now(UTC),
             status="KILLED" if self.ending == "interrupted" else "FINISHED",
@@ -131,7 +129,8 @@ class Report:
                 for split, rows in self.rows.items()
             ],
             files={file.name: file for file in self.files} | candidates,
-            compiled=written if self.files and self.program else None,
+            program=self.program if self.files else None,
+            lm=self.lm,
         )
 
     def _curves(self) -> Iterator[tuple[str, float, int]]:

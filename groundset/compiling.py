@@ -42,9 +42,8 @@ HEADS, FINETUNE = "heads", "finetune"
 _MEASURED = 60  # held-out rows of trained weights
 _LIBRARIES = ("dspy", "gepa", "optuna", "xllamacpp")
 _CALLS, _RECORDS = "calls.sqlite", "records"
-_MODELS = ("lm", "prompt_lm", "critic_lm")
 _UNLOGGED = {"steps", "track", "track_texts", "tracking", "verbose", "quiet"}
-_FREE = {*_UNLOGGED, *_MODELS, "keep", "workers"}  # may change when a compile goes on
+_FREE = {*_UNLOGGED, "keep", "workers"}  # may change when a compile goes on
 
 
 class CompileOptions(Options):
@@ -232,7 +231,7 @@ def _for_model(name: str, options: CompileOptions, progress: Progress) -> Report
             report = _trained(work, model.name, options, progress)
         else:
             report = _prompted(work, model, opened.get(options.prompt_lm or ""), options, progress)
-        report.started = begun.started
+        report.started, report.lm = begun.started, model.lm
         report.rows = {"train": work.trainset, "dev": work.devset, "test": work.testset}
         for figure, count in journal.usage().items():
             shown = "call_seconds" if figure == "seconds" else figure
@@ -259,11 +258,8 @@ def _interim(report: Report, options: CompileOptions) -> Path:
 
 def _begin(journal: Store, name: str, model: Model, options: CompileOptions) -> _Begun:
     """Return how a compile began: now, or when the same one was stopped before its end."""
-    specs = {role: spec for role in _MODELS if (spec := getattr(options, role))}
     identity = {
         "options": options.model_dump(mode="json", exclude=_FREE),
-        # Without the addresses of servers.
-        "models": {role: parse_spec(spec).name for role, spec in specs.items()},
         "labels": {file.name: file_sha256(file) for file in with_own(options.labels)},
         "model_sha256": model.sha256,
         "versions": {"groundset": __version__, **{name: version(name) for name in _LIBRARIES}},

@@ -126,22 +126,13 @@ class Rows:
         return hashlib.sha256(content.encode("utf-8", "surrogatepass")).hexdigest()
 
 
-@dataclass(frozen=True)
-class CompiledProgram:
-    """A compiled program: logged as a model, and the prompt of each of its steps registered."""
-
-    name: str
-    program: Any
-    model: str  # the name of the language model that it is for
-
-
 @dataclass
 class Entry:
     """What is logged of a run or a compile; one that is logged again, by its ``key``, goes on."""
 
     experiment: str
     name: str
-    key: str
+    key: str  # its hash is logged
     started: datetime
     ended: datetime
     status: str = "FINISHED"  # or ``KILLED``
@@ -151,7 +142,9 @@ class Entry:
     rows: Sequence[Rows] = ()
     files: Mapping[str, Path | str] = field(default_factory=dict)  # a file, or the text of one
     prompts: Sequence[str] = ()  # the versions that it used: ``prompts:/NAME/3``
-    compiled: CompiledProgram | None = None
+    # A compiled program, which becomes a model, and the prompts of its steps new versions.
+    program: Any = None
+    lm: Any = None  # that the program is for
 
 
 class Tracking:
@@ -227,7 +220,7 @@ class Tracking:
         line = f"MLflow run {run_id} in {self.where}"
         if not self.texts:
             return f"{line} (figures only; --track-texts sends texts to {self.where.host})"
-        made = prompts if entry.compiled else []
+        made = prompts if entry.program else []
         return ", ".join([line, *(f"{REGISTRY}{each['name']}/{each['version']}" for each in made)])
 
     def _opened(self, entry: Entry) -> tuple[Any, bool]:
@@ -237,10 +230,10 @@ class Tracking:
         from mlflow.tracking.context.registry import resolve_tags
 
         experiment = self._experiment(entry.experiment)
-        same = f"tags.key = '{entry.key}'"
+        tags = {"key": hashlib.sha256(entry.key.encode()).hexdigest()}
+        same = f"tags.key = '{tags['key']}'"
         if known := self.client.search_runs([experiment], same, max_results=1):
             return known[0], False
-        tags = {"key": entry.key}
         made = self.client.create_run(
             experiment,
             start_time=_milliseconds(entry.started),
@@ -299,49 +292,44 @@ class Tracking:
 
     def _prompts(self, run: Any, entry: Entry) -> list[dict[str, str]]:
         """Return what links prompts to a run: those that it used, or those that it compiled."""
-        if entry.compiled is None:
+        if entry.program is None:
             versions = (prompt.removeprefix(REGISTRY).rpartition("/") for prompt in entry.prompts)
             return [{"name": name, "version": version} for name, _, version in versions]
         if not self.texts:
             return []
-        self._log_model(run, entry.compiled)
-        model = re.sub(r"[^\w.-]+", "-", entry.compiled.model)
+        self._log_model(run.info, entry)
+        model = re.sub(r"[^\w.-]+", "-", entry.parameters["model"])
         return [
             self._registered(f"groundset-{step.name}-{model}", step, entry.name, run.info)
-            for step in entry.compiled.program.predictors()
+            for step in entry.program.predictors()
         ]
 
-    def _log_model(self, run: Any, compiled: CompiledProgram) -> None:
+    def _log_model(self, run: Any, entry: Entry) -> None:
         """Log a program as a model that ``mlflow.dspy.load_model`` opens."""
         import dspy
         import mlflow
         from mlflow.entities import LoggedModelOutput
         from mlflow.models import Model
 
-        run_id = run.info.run_id
         logged = self.client.create_logged_model(
-            run.info.experiment_id,
-            re.sub(r"[^\w.-]+", "-", compiled.name),
-            run_id,
-            params={"model": compiled.model},
-            model_type="dspy",
+            run.experiment_id, entry.experiment, run.run_id, model_type="dspy"
         )
         self._check_stays(logged.artifact_location)
-        # MLflow saves the settings of DSPy, too: those of a notebook are not the program's.
+        # MLflow saves the settings of DSPy, too, and sets them again: those of the compile.
         with (
             TemporaryDirectory() as folder,
-            dspy.context(lm=None, rm=None, adapter=None, callbacks=[]),
+            dspy.context(lm=entry.lm, rm=None, adapter=None, callbacks=[]),
         ):
             mlflow.dspy.save_model(
-                compiled.program,
+                entry.program,
                 f"{folder}/model",
-                mlflow_model=Model(run_id=run_id, model_id=logged.model_id),
+                mlflow_model=Model(run_id=run.run_id, model_id=logged.model_id),
                 pip_requirements=[f"groundset=={__version__}"],
                 use_dspy_model_save=True,
             )
             self.client.log_model_artifacts(logged.model_id, f"{folder}/model")
         self.client.finalize_logged_model(logged.model_id, "READY")
-        self.client.log_outputs(run_id, [LoggedModelOutput(logged.model_id, 0)])
+        self.client.log_outputs(run.run_id, [LoggedModelOutput(logged.model_id, 0)])
 
     def _registered(self, name: str, predictor: Any, message: str, run: Any) -> dict[str, str]:
         """Register a version of a prompt, show it in its experiment, and return what links it to

@@ -85,21 +85,21 @@ class Compiled(NamedTuple):
     def digest(self) -> str:
         """Return a hash of all that affects a run."""
         weights = {name: file_sha256(file) for name, file in self.adapters.items()}
-        return _sha256([*self._values(), weights])
+        return _sha256([self._states(), self._heads(), weights])
 
-    def hashes(self) -> tuple[dict[str, str], dict[str, str]]:
+    def hashes(self) -> dict[str, dict[str, str]]:
         """Return the hash of each state, and of each head."""
-        states, heads = (
-            {name: _sha256(value) for name, value in sorted(values.items())}
-            for values in self._values()
-        )
-        return states, heads
+        return {
+            kind: {name: _sha256(value) for name, value in sorted(values.items())}
+            for kind, values in (("steps", self._states()), ("heads", self._heads()))
+        }
 
-    def _values(self) -> tuple[dict[str, Any], dict[str, Any]]:
+    def _states(self) -> dict[str, Any]:
         ignored = {"lm", "traces", "train"}
-        states = {name: state.model_dump(exclude=ignored) for name, state in self.states.items()}
-        heads = {name: fitted.model_dump(mode="json") for name, fitted in self.heads.items()}
-        return states, heads
+        return {name: state.model_dump(exclude=ignored) for name, state in self.states.items()}
+
+    def _heads(self) -> dict[str, Any]:
+        return {name: fitted.model_dump(mode="json") for name, fitted in self.heads.items()}
 
     def apply(self, programs: Iterable[dspy.Module]) -> None:
         """Load the states into the predictors of programs that have the name of their step."""

@@ -131,15 +131,13 @@ class _Setup(NamedTuple):
     def record(self) -> dict[str, Any]:
         """Return the entries of ``run.json`` on what a run is made with."""
         options, compiled = self.options, self.compiled
-        states, heads = compiled.hashes()
         return {
             # The address of a store may hold a password.
             "configuration": options.model_dump(mode="json", exclude={"tracking"}),
             "models": self.models(),
             "compiled": {
                 "which": options.compiled,
-                "steps": states,
-                "heads": {step: sha256 for step, sha256 in heads.items() if self.by_head[step]},
+                **compiled.hashes(),
                 "prompts": dict(compiled.prompts),
                 "sha256": compiled.digest,
             },

@@ -1,6 +1,5 @@
 """What MLflow keeps of a run: see :mod:`groundset.tracking`."""
 
-import hashlib
 from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime
 from typing import Any
@@ -38,13 +37,12 @@ def log_run(run: Run, store: Tracking) -> str:
     """
     record, samples = run.record, len(run)
     started = record["started"]
-    key = hashlib.sha256(f"{run.folder.absolute()} {started}".encode()).hexdigest()
     questions = [question_row(sample, None) for sample in run.samples]
     files = {name: run.folder / name for name in (SAMPLES, RECORD)}
     entry = Entry(
         RUNS,
         run.folder.name,
-        key,
+        f"{run.folder.absolute()} {started}",
         started=datetime.fromisoformat(started),
         ended=datetime.fromisoformat(record.get("ended") or datetime.now(UTC).isoformat()),
         parameters=_parameters(record, hidden=_PRIVATE if store.where.host else ()),

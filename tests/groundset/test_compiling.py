@@ -24,6 +24,7 @@ from groundset.programs.onechunk import OneChunk
 from groundset.programs.step import step
 from groundset.retrieval import embed
 from groundset.run.compiled import load_compiled, read_states
+from groundset.tracking import Tracking
 from groundset.run.options import JUDGE_LM
 
 
@@ -60,6 +61,11 @@ def logged(folder):
         "judge.json",
         "candidates",
     }
+    (output,) = run.outputs.model_outputs
+    with Tracking(folder)._current():
+        program = mlflow.dspy.load_model(f"models:/{output.model_id}")
+    mlflow.clear_active_model()
+    assert program(passage="Jonas Alder built it.", question="Who built it?").independent is False
     template = client.get_prompt_version("groundset-judge-openai-tiny-server", "1").template
     assert len(template) == 2 + 2 * 4
     assert "Question: {{question}}" in template[-1]["content"]

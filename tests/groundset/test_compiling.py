@@ -24,8 +24,8 @@ from groundset.programs.onechunk import OneChunk
 from groundset.programs.step import step
 from groundset.retrieval import embed
 from groundset.run.compiled import load_compiled, read_states
-from groundset.tracking import Tracking
 from groundset.run.options import JUDGE_LM
+from groundset.tracking import Tracking
 
 
 def judging(body):

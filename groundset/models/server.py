@@ -304,7 +304,6 @@ def _with_reason(status: int, body: bytes) -> tuple[int, bytes]:
     with the reason where DSPy looks, without the key; servers differ in its place.
     """
     content: Any = None
-    body = body.replace(_key().encode() or b"\0", b"(the key)")
     with contextlib.suppress(ValueError, RecursionError):
         content = json.loads(body)
     content = content[0] if isinstance(content, list) and content else content
@@ -320,7 +319,13 @@ def _with_reason(status: int, body: bytes) -> tuple[int, bytes]:
     reason = str(facts.get("message") or facts.get("detail") or (said if facts else error or said))
     if (name := str(facts.get("param") or "")) not in reason:
         reason = f"{reason} ({name})"
-    return status, json.dumps({"error": {**facts, "message": reason[:_MAX_REASON]}}).encode()
+    # Of an error only: in an answer, a key such as "x" or "EMPTY" is a word of the model.
+    key = _key() or "\0"
+    told = {
+        name: value.replace(key, "(the key)") if isinstance(value, str) else value
+        for name, value in {**facts, "message": reason[:_MAX_REASON]}.items()
+    }
+    return status, json.dumps({"error": told}).encode()
 
 
 def _key() -> str:

@@ -241,6 +241,8 @@ def test_the_key_goes_to_the_named_address(monkeypatch):
         server.answer = lambda body: (422, {"error": {"message": f"you sent {server.keys[-1]}"}})
         with refuses(r"you sent Bearer \(the key\)", UnreachableModelError):
             open_model(server.spec)
+        monkeypatch.setenv("GROUNDSET_API_KEY", "four")  # as "EMPTY" of a local server
+        assert ask("four")[0] == "four"
         monkeypatch.setenv("GROUNDSET_API_KEY", "sécret")
         with refuses("GROUNDSET_API_KEY contains characters"):
             open_model(server.spec)

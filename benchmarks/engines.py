@@ -23,7 +23,7 @@ from start import write_documents
 
 from groundset.corpus.corpus import read_corpus
 from groundset.corpus.options import CorpusOptions
-from groundset.corpus.prepare import prepare_batches
+from groundset.corpus.prepare import embedded
 
 
 class WordEmbedder:
@@ -54,9 +54,9 @@ def prepare(docs: Path, engine: str) -> None:
     options = CorpusOptions.parse({"documents": (docs,)})
     corpus = read_corpus(options, notify=lambda line: print(line, file=sys.stderr), engine=engine)
     digest = hashlib.sha256()
-    for batch in prepare_batches(corpus, WordEmbedder(), None, engine=engine):  # type: ignore[arg-type]
-        digest.update("".join(corpus.chunks[place].text for place in batch.places).encode())
-        digest.update(batch.vectors.tobytes())
+    digest.update("".join(chunk.text for chunk in corpus.chunks).encode())
+    for vectors in embedded(corpus, WordEmbedder(), engine=engine):  # type: ignore[arg-type]
+        digest.update(vectors.tobytes())
     memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
     spent = time.monotonic() - began
     print(

@@ -55,7 +55,7 @@ def main(files: list[Path]) -> None:
         data_path("labels", name) for name in ("chunks.jsonl", "questions.jsonl", "strong.jsonl")
     ]:
         rows = rows_of(file)
-        step = "judge" if "question" in rows[0] else "chunk"
+        step = "judge" if "question" in rows[0] else "score"
         judge = HeadJudge(step, load_heads(data_path("compiled", "head", f"{step}.json")), embedder)
         inputs = [
             {

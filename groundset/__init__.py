@@ -28,6 +28,7 @@ _PUBLIC = {
     "groundset.programs.guided": "Guided",
     "groundset.programs.onechunk": "OneChunk",
     "groundset.programs.profiled": "Profiled",
+    "groundset.programs.staged": "Staged",
     "groundset.programs.types": "Chunk Document Reject Sample",
 }
 _HOMES = {name: module for module, names in _PUBLIC.items() for name in names.split()}

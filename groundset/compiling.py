@@ -19,14 +19,14 @@ from rich.console import Console
 from groundset import __version__
 from groundset.compile_report import Report
 from groundset.files import check_folder, data_path, json_text, whole_file, write_text
-from groundset.labelling import LABELS, guided_parts, reading_judge, with_own
+from groundset.labelling import LABELS, program_of, reading_judge, with_own
 from groundset.models.catalogue import file_sha256
 from groundset.models.fetch import pull
 from groundset.models.open import Model, open_model, parse_spec
 from groundset.optimizers.heads import Measures, fit_heads, is_worse, measures_of, rows_of
 from groundset.optimizers.labels import ROWS, read_rows
 from groundset.optimizers.prompts import OPTIMIZERS, compile_program, measure, row_id, state_of
-from groundset.optimizers.tasks import GUIDED, PROGRAMS, CompileTask, task, writes
+from groundset.optimizers.tasks import CompileTask, task, writes
 from groundset.options import DEFAULT_EMBEDDER, Options, option
 from groundset.printing import Progress, say
 from groundset.programs.errors import InputError, ModelError, TrackingError
@@ -50,7 +50,7 @@ class CompileOptions(Options):
     """Compile steps or recipes against labels.
 
     The prompt of a step, or of all steps of a recipe at once, is compiled by an optimizer of DSPy;
-    `heads` fits the classifiers of chunk, judge or grounding, `finetune` trains weights for a step
+    `heads` fits the classifiers of score, judge or grounding, `finetune` trains weights for a step
     of a local model. Demos come from train rows, dev rows choose, test rows confirm once. What is
     not better on dev rows than what --out has, or else than what is shipped, or is worse on test
     rows, is not written. `groundset generate --compiled DIR` uses the result. Repeat the command
@@ -59,7 +59,7 @@ class CompileOptions(Options):
 
     steps: tuple[str, ...] = option(
         ...,
-        "A step, such as judge or ask, or a recipe: evolved, single, multi or guided.",
+        "A step, such as judge or ask, or a recipe: evolved, single, staged, multi or guided.",
         metavar="STEP...",
         argument=True,
     )
@@ -191,7 +191,9 @@ def _fitted(name: str, options: CompileOptions, progress: Progress) -> Report:
 
 def _for_model(name: str, options: CompileOptions, progress: Progress) -> Report:
     """Compile a prompt, or train weights, and write what is better than what is served."""
-    if name not in PROGRAMS and options.out.suffix == ".json":
+    served = str(options.out) if options.out.exists() else SHIPPED
+    program = program_of(name, served, options.embedder)
+    if program is None and options.out.suffix == ".json":
         raise InputError(
             f"--out {options.out}: the state of a step goes to a folder, as {name}.json"
         )
@@ -212,18 +214,16 @@ def _for_model(name: str, options: CompileOptions, progress: Progress) -> Report
                 opened[spec] = stack.enter_context(model)
         model = opened[str(options.lm)]
         judge = reading_judge(lambda: opened[str(critic)]) if writes(name) else None
-        served = str(options.out) if options.out.exists() else SHIPPED
-        parts = guided_parts(served, options.embedder) if name == GUIDED else None
         progress.phase("Reading labels")
         most = None if options.optimizer == FINETUNE else options.rows
         work = task(
             name,
             with_own(options.labels),
+            program=program,
             own=options.labels,
             judge=judge,
             rows=most,
             seed=options.seed,
-            parts=parts,
         )
         begun = _begin(journal, name, model, options)
         Compiled(begun.states, {}, {}).apply([work.program])

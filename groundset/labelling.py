@@ -12,6 +12,7 @@ from groundset.optimizers.labels import ROWS, SPLITS, GoldRow, Row, checked, rea
 from groundset.options import DEFAULT_EMBEDDER, DEFAULT_PARSER, Options, for_python, option
 from groundset.printing import counted, say
 from groundset.programs.errors import InputError
+from groundset.run.recipes import GUIDED, compiled_whole
 
 if TYPE_CHECKING:
     import dspy
@@ -22,8 +23,8 @@ if TYPE_CHECKING:
 
 # Shipped labels, and what they are examples of.
 LABELS = {
-    "chunks": "chunk",
-    "company-chunks": "chunk",
+    "chunks": "score",
+    "company-chunks": "score",
     "questions": "judge",
     "strong": "judge",
     "company": "judge",
@@ -48,13 +49,12 @@ def step(name: str, labels: Sequence[str | Path] = (), **options: Any) -> "Compi
         InputError: there is no such step, or a file is wrong.
     """
     from groundset.models.open import open_model
-    from groundset.optimizers.tasks import GUIDED, task, writes
+    from groundset.optimizers.tasks import task, writes
     from groundset.run.options import JUDGE_LM
 
+    options.setdefault("program", program_of(name))
     if writes(name) and "judge" not in options:
         options["judge"] = reading_judge(lambda: open_model(JUDGE_LM))
-    if name == GUIDED:
-        options.setdefault("parts", guided_parts())
     return task(name, with_own(labels), own=[Path(file).expanduser() for file in labels], **options)
 
 
@@ -82,6 +82,29 @@ def reading_judge(opened: "Callable[[], Model]") -> "Callable[..., dspy.Predicti
     return judged
 
 
+def program_of(
+    name: str, compiled: str = "shipped", embedder: str = DEFAULT_EMBEDDER
+) -> "dspy.Module | None":
+    """Return what can be compiled as a whole: a recipe's program, or ``guided``, with its heads;
+    None for a step.
+
+    Raises:
+        InputError: there is no such step or program.
+    """
+    from groundset.programs.guided import Guided
+    from groundset.programs.step import STEPS
+
+    if name in STEPS:
+        return None
+    if name == GUIDED:
+        return Guided(**guided_parts(compiled, embedder))
+    programs = compiled_whole()
+    if name not in programs:
+        known = ", ".join((*STEPS, *programs, GUIDED))
+        raise InputError(f"STEP {name}: there is no such step or recipe; choose from {known}")
+    return programs[name]()
+
+
 def fitted_judge(embedder: str = DEFAULT_EMBEDDER) -> "HeadJudge":
     """Return the shipped head of the judge."""
     return _heads("shipped", embedder)["judge"]
@@ -94,7 +117,7 @@ def guided_parts(compiled: str = "shipped", embedder: str = DEFAULT_EMBEDDER) ->
     heads = _heads(compiled, embedder)
     return {
         "parse": open_parser(DEFAULT_PARSER),
-        **{name: heads[name] for name in ("judge", "grounding")},
+        **{name: heads[name] for name in ("judge", "grounding", "score")},
     }
 
 

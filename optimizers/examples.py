@@ -68,7 +68,7 @@ def _values(step: str, row: Row) -> dict[str, Any]:
     """Return what a row says of a step; nothing if it is about another one."""
     if isinstance(row, GoldRow):
         return row.model_dump(exclude_unset=True, exclude=_FACTS) if row.step == step else {}
-    if isinstance(row, ChunkLabel) and step == "chunk":
+    if isinstance(row, ChunkLabel) and step == "score":
         return {"passage": _plain(row.text), **_labelled(step, row)}
     if not isinstance(row, QuestionLabel) or step not in ("judge", "answer", "grounding"):
         return {}

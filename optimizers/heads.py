@@ -41,7 +41,7 @@ _Numbers = npt.NDArray[np.float64]
 _Indices = npt.NDArray[np.intp]
 Measures = Mapping[str, list[float]]  # with the bounds of its 95 % interval each
 
-_WITH_VECTORS, _WITH_SHAPES = ("chunk",), ("chunk", "judge")
+_WITH_VECTORS, _WITH_SHAPES = ("score",), ("score", "judge")
 # the origin of questions by a strong writer, whose faults surface features do not show
 _STRONG = "strong"
 
@@ -64,7 +64,7 @@ def rows_of(step: str, labels: Sequence[Row]) -> list[_Row]:
     found = []
     for label in labels:
         inputs, good, fault, generated = None, False, "", False
-        if isinstance(label, ChunkLabel) and step == "chunk":
+        if isinstance(label, ChunkLabel) and step == "score":
             inputs, good, fault = {"passage": label.text}, label.good, label.why.fault
         elif isinstance(label, QuestionLabel) and step == "judge" and label.origin != _STRONG:
             inputs, generated = (

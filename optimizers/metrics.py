@@ -170,6 +170,17 @@ def _repeats(
     return is_there and language.shared_words(row["question"], named) >= _NAMED
 
 
+def _evolved(example: dspy.Example, prediction: Any, judge: Judge | None) -> Score:
+    """Return the score of the new question; where the gold row has none, 1 if there is none."""
+    question = tidy_question(prediction.question)
+    if is_none(example.get("question") or question):
+        reason = f"The passage carries no such form: {example.answer}."
+        return Score(1.0) if is_none(question) else Score(0.0, reason)
+    if question.casefold() == example.plain_question.casefold():
+        return Score(0.0, "It repeats the plain question.")
+    return _asked(example, prediction, judge)
+
+
 def _judged(
     example: dspy.Example,
     question: str,
@@ -346,8 +357,9 @@ def _profiles(text: str) -> list[frozenset[str]]:
 METRICS: Mapping[str, Metric] = {
     name: Metric(name, score)
     for score, names in {
-        _decision: ("chunk", "judge", "compare", "review", "sound", "grounding"),
+        _decision: ("score", "judge", "compare", "review", "sound", "grounding"),
         _asked: ("ask", "combine", "ask_profiled", "program"),
+        _evolved: ("evolve",),
         _fact: ("fact",),
         _revised: ("revise",),
         _put: ("reword",),

@@ -1,7 +1,7 @@
 """Tasks: what an optimizer needs to compile a step or a recipe, as plain objects of DSPy."""
 
 from collections import defaultdict
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -11,24 +11,13 @@ import dspy
 from groundset.optimizers.examples import examples, is_complete, spread
 from groundset.optimizers.labels import SPLITS, GoldRow, Row, Split, read_rows
 from groundset.optimizers.metrics import METRICS, NUMBERED, Judge
-from groundset.programs.chunks import SeveralChunks
 from groundset.programs.errors import CompileError, InputError
 from groundset.programs.forms import SIMPLE
-from groundset.programs.guided import Guided
 from groundset.programs.languages import ENGLISH
-from groundset.programs.onechunk import OneChunk
 from groundset.programs.step import STEPS, step
 
-GUIDED = "guided"
-# What can be compiled as a whole: the program, and the step whose gold rows it could write.
-PROGRAMS: dict[str, tuple[Callable[..., dspy.Module], str]] = {
-    "evolved": (OneChunk, "ask"),
-    "single": (OneChunk, "ask"),
-    "multi": (SeveralChunks, "combine"),
-    GUIDED: (Guided, "fact"),
-}
 # Steps whose questions a judge decides about.
-_WRITE = ("ask", "combine", "ask_profiled", "fact", "revise", "reword")
+_WRITE = ("ask", "evolve", "combine", "ask_profiled", "fact", "revise", "reword")
 _FEWEST = 8  # complete examples; with fewer, examples without all outputs are trained on, too
 
 
@@ -49,54 +38,60 @@ class CompileTask:
 
 def writes(name: str) -> bool:
     """Return whether a judge decides about what a step or a recipe writes."""
-    return name in PROGRAMS or name in _WRITE
+    return name not in STEPS or name in _WRITE
 
 
 def task(
     name: str,
     files: Sequence[Path],
     *,
+    program: dspy.Module | None = None,  # that of a recipe
     own: Sequence[
         Path
     ] = (),  # those whose rows come first in each split, so that ``rows`` does not leave them out
     judge: Judge | None = None,  # decides about what is written
     rows: int | None = None,  # the most of each split
     seed: int = 0,  # of their order
-    parts: Mapping[str, Any] | None = None,  # of the program of a recipe: a parser and heads
 ) -> CompileTask:
-    """Return the task of a step or a recipe, with the examples in files of labels and gold rows.
+    """Return the task of a step or a program, with the examples in files of labels and gold rows.
 
     Raises:
-        InputError: there is no such step or recipe.
+        InputError: there is no such step.
         LabelError: a file cannot be read, or a row is wrong.
         CompileError: a split has no examples.
     """
-    if name not in STEPS and name not in PROGRAMS:
-        raise InputError(
-            f"STEP {name}: there is no such step or recipe; choose from"
-            f" {', '.join((*STEPS, *PROGRAMS))}"
-        )
-    splits = in_splits(name, read_rows(files), own=read_rows(own), seed=seed)
+    if program is None and name not in STEPS:
+        raise InputError(f"STEP {name}: there is no such step; choose from {', '.join(STEPS)}")
+    splits = in_splits(name, read_rows(files), program=program, own=read_rows(own), seed=seed)
     if missing := [split for split, of_split in splits.items() if not of_split]:
         raise CompileError(
             f"there are no {' and no '.join(missing)} rows for {name}; add some with --labels"
         )
     metric = METRICS[name if name in STEPS else "program"]
-    program: Any = step(name) if name in STEPS else PROGRAMS[name][0](**(parts or {}))
     train, dev, test = (splits[split][:rows] for split in SPLITS)
     return CompileTask(
-        name, program, train, dev, test, metric if judge is None else metric.using(judge)
+        name,
+        step(name) if program is None else program,
+        train,
+        dev,
+        test,
+        metric if judge is None else metric.using(judge),
     )
 
 
 def in_splits(
-    name: str, rows: Sequence[Row], *, own: Iterable[Row] = (), seed: int = 0
+    name: str,
+    rows: Sequence[Row],
+    *,
+    program: dspy.Module | None = None,
+    own: Iterable[Row] = (),
+    seed: int = 0,
 ) -> dict[Split, list[dspy.Example]]:
     """Return the examples of a step or a recipe by split, in the order in which they are taken:
     good and bad ones in turn, and of each those of ``own`` rows first.
     """
     first = {row.id for row in own}
-    found = examples(name, rows) if name in STEPS else _passages(name, rows, first)
+    found = examples(name, rows) if program is None else _passages(program, rows, first)
     splits: dict[Split, list[dspy.Example]] = {}
     for split in SPLITS:
         of_split = [example for example in found if example.split == split]
@@ -126,16 +121,23 @@ def fault_of(row: GoldRow) -> str:
     return "" if judged.score else str(judged.feedback)
 
 
-def _passages(name: str, rows: Sequence[Row], own: Collection[str]) -> list[dspy.Example]:
+def writer_of(program: dspy.Module) -> str:
+    """Return the step whose gold rows a program could write."""
+    return next(name for name in ("combine", "fact", "ask") if hasattr(program, name))
+
+
+def _passages(
+    program: dspy.Module, rows: Sequence[Row], own: Collection[str]
+) -> list[dspy.Example]:
     """Return passages as inputs of a recipe, with all gold rows of each; beside those that have
     some, own chunks that are good.
     """
-    writer = PROGRAMS[name][1]
+    writer = writer_of(program)
     found = [row for row in examples(writer, rows) if row.get("form", SIMPLE) == SIMPLE]
-    if name == GUIDED:
+    if writer == "fact":
         found = [row for row in found if row.language == ENGLISH.code]
     if writer != "combine":
-        found += [row for row in examples("chunk", rows) if row.good and row.id in own]
+        found += [row for row in examples("score", rows) if row.good and row.id in own]
     groups = defaultdict(list)
     for row in found:
         groups[row.split, row.get("passages") or row.passage].append(row)

@@ -1,7 +1,7 @@
 """Questions that need several passages: recipe ``multi``, and ``multi_context`` of ``evolved``.
 
-combine → is each piece of evidence in a passage? → judge → judge with each passage left out →
-question
+score (each passage) → combine → is each piece of evidence in a passage? → judge → judge with
+each passage left out → question
 """
 
 from collections.abc import Sequence
@@ -19,6 +19,7 @@ from groundset.programs.recipe import (
     Search,
     joined,
     numbered,
+    scored,
 )
 from groundset.programs.step import step
 from groundset.programs.text import one_line
@@ -63,6 +64,7 @@ class SeveralChunks(Recipe):
         read = [Passage(text, title) for text, title in zip(passages, titles, strict=True)]
         code = language or language_of(passages[0])
         try:
+            scored(self.score, read)
             kind, draft, quotes = self._combined(read, asked, answers, language, code)
             self.in_language(draft, language, passages)
             topic = " / ".join(filter(None, dict.fromkeys(titles)))
@@ -74,7 +76,7 @@ class SeveralChunks(Recipe):
                 raise RefusedError("needed", reason, question=draft.question)
             self.approved(draft, joined([read[place] for place in needed]).text)
         except RefusedError as refused:
-            return outcome(rejects=[refused.reject], exhausted=refused.exhausted)
+            return refused.outcome()
         others = self.alternatives(draft, read, needed, code)
         return outcome(
             question=draft.question,

@@ -1,8 +1,8 @@
 """Questions of models that are too small to write on their own, about English passages.
 
 questions that the passage states, as frequent questions do → question, without a model; then
-easy facts (parser) → fact: the model completes the question → judge → sound (trained weights) →
-answer: the same as expected? → grounding → question
+score → easy facts (parser) → fact: the model completes the question → judge → sound
+(trained weights) → answer: the same as expected? → grounding → question
 """
 
 import math
@@ -22,6 +22,7 @@ from groundset.programs.features import answers_agree, asks_for_other_part
 from groundset.programs.forms import SIMPLE
 from groundset.programs.languages import ENGLISH, language_of
 from groundset.programs.outcome import RefusedError, call, outcome, verdict
+from groundset.programs.recipe import Passage, scored
 from groundset.programs.step import STEPS, Program, Step, step
 from groundset.programs.text import has_words, plain, tokens
 from groundset.programs.types import Reject
@@ -104,7 +105,11 @@ class Guided(Program):
     """
 
     def __init__(
-        self, parse: Parse, judge: dspy.Module | None = None, grounding: dspy.Module | None = None
+        self,
+        parse: Parse,
+        judge: dspy.Module | None = None,
+        grounding: dspy.Module | None = None,
+        score: dspy.Module | None = None,
     ) -> None:
         """Build the steps.
 
@@ -113,12 +118,14 @@ class Guided(Program):
             judge: judges questions, such as a ``HeadJudge``; by default the language model.
             grounding: judges whether a passage supports an answer; without one, every answer
                 passes.
+            score: decides whether a passage can be asked about; by default the language model.
         """
         super().__init__()
 
         def facts(passage: str, topic: str) -> list[Fact]:
             return easy_facts(passage, topic, parse)
 
+        self.score: Any = step("score") if score is None else score
         self.facts = (
             facts  # not the parser, because optimizers copy programs with all that they hold
         )
@@ -155,6 +162,10 @@ class Guided(Program):
                     kind=STATED,
                     needed=[0],
                 )
+        try:
+            scored(self.score, [Passage(passage, topic)])
+        except RefusedError as refused:
+            return refused.outcome()
         if language_of(passage) != ENGLISH.code:
             reason = "guided models ask about English passages, this one is in another language"
             return outcome(rejects=[Reject(step="fact", reason=reason)], exhausted=True)

@@ -17,6 +17,7 @@ import numpy as np
 import numpy.typing as npt
 from pydantic import (
     BaseModel,
+    BeforeValidator,
     ConfigDict,
     Field,
     JsonValue,
@@ -34,7 +35,7 @@ from groundset.programs.features import (
     shape,
 )
 from groundset.programs.languages import LANGUAGES, language_of
-from groundset.programs.step import Program
+from groundset.programs.step import RENAMED, Program
 from groundset.programs.text import truncate
 from groundset.programs.types import check_numbers
 from groundset.programs.untrusted import first_fault, small_text
@@ -136,7 +137,7 @@ def _answer_rows(rows: Sequence[Inputs], _: Encoder) -> list[Features]:
 
 
 HEAD_STEPS: Mapping[str, HeadStep] = {
-    "chunk": HeadStep("passage", ("fit", "content", "self_contained"), "", _chunk_rows),
+    "score": HeadStep("passage", ("fit", "content", "self_contained"), "", _chunk_rows),
     "judge": HeadStep(
         "question", ("fit", "independent", "clear", "answerable"), "", _question_rows
     ),
@@ -192,7 +193,7 @@ class StepHeads(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
-    step: str
+    step: Annotated[str, BeforeValidator(lambda name: RENAMED.get(str(name), name))]
     # SHA-256 of the weights that they were fitted with.
     embedder: Annotated[str, Field(pattern="^[0-9a-f]{64}$")]
     threshold: Share  # rows with at least this probability are accepted

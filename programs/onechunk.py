@@ -1,7 +1,7 @@
 """Questions about one passage: recipes ``evolved``, ``single`` and ``roundtrip``.
 
-ask → is the evidence in the passage? → judge ⇄ revise → same answer? → panel → alternatives →
-question
+score → ask → is the evidence in the passage? → judge ⇄ revise → same answer? → panel →
+alternatives → question
 """
 
 import re
@@ -38,9 +38,10 @@ from groundset.programs.outcome import (
     holds,
     outcome,
 )
-from groundset.programs.recipe import LENGTHS, Draft, Passage, Recipe, Search
+from groundset.programs.recipe import LENGTHS, Draft, Passage, Recipe, Search, scored
 from groundset.programs.step import step
 from groundset.programs.text import one_line
+from groundset.programs.types import Reject
 from groundset.programs.users import Users
 
 _READ = 5  # found passages that must not answer an unanswerable question
@@ -106,6 +107,7 @@ class OneChunk(Recipe):
         first = wanted[0] if wanted else SIMPLE
         code = language or language_of(passage)
         try:
+            scored(self.score, [read])
             form, kind, draft, quotes = self._asked(read, wanted, kinds, asked, answers, language)
             self.in_language(draft, language, [passage])
             facts: dict[str, Any] = {}
@@ -129,7 +131,21 @@ class OneChunk(Recipe):
                 form, (draft, facts) = first, self._worded(read, draft, persona, code)
             self.approved(draft, passage)
         except RefusedError as refused:
-            return outcome(rejects=[refused.reject], exhausted=refused.exhausted)
+            return refused.outcome()
+        return self._made(draft, read, form, kind, quotes, facts, code)
+
+    def _made(
+        self,
+        draft: Draft,
+        read: Passage,
+        form: str,
+        kind: str,
+        quotes: Sequence[str],
+        facts: dict[str, Any],
+        code: str,
+        rejects: Sequence[Reject] = (),
+    ) -> dspy.Prediction:
+        """Return a question that passed, with the found passages that serve as well."""
         others = self.alternatives(draft, [read], [0], code)
         return outcome(
             question=draft.question,
@@ -140,6 +156,7 @@ class OneChunk(Recipe):
             probability=draft.probability,
             needed=[0],
             alternatives=others.groups,
+            rejects=rejects,
             metadata=facts | others.facts,
         )
 
@@ -151,6 +168,7 @@ class OneChunk(Recipe):
         asked: Sequence[str],
         answers: str,
         language: str,
+        subject: str = "",
     ) -> tuple[str, str, Draft, list[str]]:
         """Return the form, the kind and the draft that the writer chose, and its evidence."""
         forms = [name for name in wanted if name in EVOLUTIONS and EVOLUTIONS[name].form]
@@ -168,7 +186,7 @@ class OneChunk(Recipe):
             before=read.before,
             passage=read.text,
             asked_already=list(asked),
-            subject=self._subject(read, asked),
+            subject=subject or self._subject(read, asked),
             forms=[f"{name}: {EVOLUTIONS[name].form}" for name in offered],
             kinds=", ".join(kinds),
             answers=LENGTHS[answers],

@@ -79,11 +79,21 @@ _PARTS = (
 class RefusedError(Exception):
     """Ends the work on a question inside a program, which returns the reject."""
 
-    def __init__(self, step: str, reason: str, *, exhausted: bool = False, **facts: Any) -> None:
-        """Hold the reject; ``exhausted`` says that nothing more can be asked about the passage."""
+    def __init__(
+        self, step: str, reason: str, *, exhausted: bool = False, place: int = 0, **facts: Any
+    ) -> None:
+        """Hold the reject; ``exhausted`` says that nothing more can be asked about the passage, and
+        ``place`` which of several it is.
+        """
         super().__init__(reason)
         self.reject = Reject(step=step, reason=reason, **facts)
         self.exhausted = exhausted
+        self.place = place
+
+    def outcome(self, rejects: Sequence[Reject] = ()) -> dspy.Prediction:
+        """Return what a program made that ends here, with what it refused before."""
+        rejects = [*rejects, self.reject]
+        return outcome(rejects=rejects, exhausted=self.exhausted, refused=self.place)
 
 
 def outcome(
@@ -97,6 +107,7 @@ def outcome(
     probability: float | None = None,
     # Positions of the given passages that the answer needs; none if they do not answer it.
     needed: Sequence[int] = (),
+    refused: int = 0,  # position of the passage that the last reject is about
     context_ids: Sequence[str] = (),  # of its passages, if the program searched for them
     # For each needed passage, the ids of others that serve as well.
     alternatives: Sequence[Sequence[str]] = (),
@@ -113,6 +124,7 @@ def outcome(
         kind=kind,
         probability=probability,
         needed=list(needed),
+        refused=refused,
         context_ids=list(context_ids),
         alternatives=[list(group) for group in alternatives],
         rejects=list(rejects),

@@ -1,7 +1,7 @@
 """Questions for profiles, about passages that were searched for: recipe ``profiled``.
 
-clues → search → relevance of each passage → distil → profiles → ask_profiled → judge, with which
-passages? → does it fit its profile? → panel → question
+score → clues → search → relevance of each passage → distil → profiles → ask_profiled → judge, with
+which passages? → does it fit its profile? → panel → question
 
 A profile is one value of each of some dimensions, which users can define in a JSON file.
 """
@@ -20,7 +20,7 @@ from groundset.programs.chunks import SeveralChunks
 from groundset.programs.errors import InputError
 from groundset.programs.languages import language_of, name_of
 from groundset.programs.outcome import FITS, RELEVANT, RefusedError, call, outcome
-from groundset.programs.recipe import Passage, Search, joined, numbered
+from groundset.programs.recipe import Passage, Search, joined, numbered, scored
 from groundset.programs.step import step
 from groundset.programs.text import one_line
 from groundset.programs.types import Hit, Reject
@@ -179,6 +179,7 @@ class Profiled(SeveralChunks):
         """
         rejects: list[Reject] = []
         try:
+            scored(self.score, [Passage(passage, topic)])
             clue = self._clue(passage, topic, turn)
             hits = self._distilled(clue, passage, topic)
             read = [Passage(hit.passage, hit.topic) for hit in hits]
@@ -191,7 +192,7 @@ class Profiled(SeveralChunks):
                 except RefusedError as refused:
                     rejects.append(refused.reject)
         except RefusedError as refused:
-            return outcome(rejects=[*rejects, refused.reject], exhausted=refused.exhausted)
+            return refused.outcome(rejects)
         return outcome(rejects=rejects, exhausted=turn + 1 >= self.count)
 
     def _clue(self, passage: str, topic: str, turn: int) -> Clue:

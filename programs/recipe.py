@@ -1,4 +1,6 @@
-"""What the recipes share: judging a question, rewriting a refused one, alternatives, the panel."""
+"""What the recipes share: scoring passages, judging a question, rewriting a refused one,
+alternatives, the panel.
+"""
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
@@ -84,10 +86,12 @@ class Draft(NamedTuple):
 
 
 class Recipe(Program):
-    """The base of the recipes: a judge that reads and answers, a comparison of answers, a reviser,
-    a panel.
+    """The base of the recipes: a score of passages, a judge that reads and answers, a comparison of
+    answers, a reviser, a panel.
 
-    Methods that return or check a question raise ``RefusedError`` where it is refused.
+    Steps are attributes: a fitted head may take the place of ``score`` or ``judge``, and without a
+    ``score`` (None) every passage is asked about. Methods that return or check a question raise
+    ``RefusedError`` where it is refused.
     """
 
     def __init__(
@@ -111,6 +115,7 @@ class Recipe(Program):
         self.search = search
         self.panel = panel
         self.about = about
+        self.score: Any = step("score")
         self.judge = step("judge")
         self.compare = step("compare")
         self.revise = step("revise")
@@ -181,6 +186,16 @@ class Recipe(Program):
         """Return a question that the judge keeps and answers as expected; one with a fault may be
         rewritten once.
         """
+        draft, found = self.filtered(draft, passage, code=code, rewrite=rewrite)
+        self.confirmed(draft, found, code)
+        return draft
+
+    def filtered(
+        self, draft: Draft, passage: Passage, *, code: str, rewrite: bool = True
+    ) -> tuple[Draft, str]:
+        """Return a question that the judge keeps, perhaps rewritten once, and the judge's own
+        answer.
+        """
         decision, found = self.judged(draft, passage)
         if rewrite and decision.fault and not decision.fault.startswith("not answerable"):
             draft = self.rewritten(draft, passage, decision, code=code)
@@ -189,12 +204,17 @@ class Recipe(Program):
             raise RefusedError(
                 "judge", decision.reason, question=draft.question, probability=decision.probability
             )
+        return draft._replace(probability=decision.probability), found
+
+    def confirmed(self, draft: Draft, found: str, code: str) -> None:
+        """Refuse a question whose found answer, if there is one, says something else than the
+        expected one.
+        """
         if found and not self.agrees(draft, found, code):
             reason = f"another answer than expected: {found!r}, not {draft.answer!r}"
             raise RefusedError(
-                "answer", reason, question=draft.question, probability=decision.probability
+                "answer", reason, question=draft.question, probability=draft.probability
             )
-        return draft._replace(probability=decision.probability)
 
     def agrees(self, draft: Draft, found: str, code: str) -> bool:
         """Return whether a found answer says what the expected one does; a model decides what words
@@ -342,6 +362,23 @@ class Recipe(Program):
                     said_here = {"answer": answer, "chunk_id": hit.chunk_id}
                     found.variants.append(said_here | {"place": needed.index(place)})
         return found
+
+
+def scored(score: Any, passages: Sequence[Passage]) -> None:
+    """Refuse passages of which one has nothing to ask about, as a step or a fitted head decides;
+    None lets all pass.
+
+    Raises:
+        RefusedError: one is refused; its ``place`` says which.
+    """
+    for place, passage in enumerate(passages if score is not None else ()):
+        try:
+            decision = verdict(call(score, topic=passage.topic, passage=passage.text))
+        except RefusedError as unread:
+            decision = Verdict(False, None, unread.reject.reason)
+        if not decision.good:
+            facts = {"probability": decision.probability}
+            raise RefusedError("score", decision.reason, exhausted=True, place=place, **facts)
 
 
 def joined(passages: Sequence[Passage]) -> Passage:

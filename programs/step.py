@@ -29,6 +29,7 @@ from groundset.signatures.question import (
     AskForProfile,
     AskPassage,
     CombinePassages,
+    EvolveQuestion,
     ReviseQuestion,
     RewordQuestion,
 )
@@ -54,9 +55,10 @@ _judges = partial(_writes, judges=True)
 
 
 STEPS: Mapping[str, StepSpec] = {
-    "chunk": _judges(ScoreChunk, 120),
+    "score": _judges(ScoreChunk, 120),
     "keyphrases": _writes(ExtractKeyphrases, 100),
     "ask": _writes(AskPassage, 300),
+    "evolve": _writes(EvolveQuestion, 240),
     "combine": _writes(CombinePassages, 360),
     "judge": _judges(JudgeQuestion, 240),
     "compare": _judges(CompareTexts, 100),
@@ -72,6 +74,9 @@ STEPS: Mapping[str, StepSpec] = {
     "grounding": _judges(GroundAnswer, 4),
     "sound": _writes(WeighPair, 4),  # with weights of the model that writes
 }
+
+
+RENAMED: Mapping[str, str] = {"chunk": "score"}  # steps of 0.2, in states and heads
 
 
 # What DSPy saves of a model that `groundset.lm` opened; see :mod:`groundset.models.open`.

@@ -51,6 +51,31 @@ class AskPassage(dspy.Signature):
     evidence: list[str] = dspy.OutputField(desc="the words of the passage that the answer rests on")
 
 
+class EvolveQuestion(dspy.Signature):
+    """Write a question in the given form, which this passage alone answers, from a plain one.
+
+    Stay with what the plain question is about, and read what else the passage says of it. The new
+    question asks for one thing, calls what it is about by its full name, says nothing of the
+    passage and does not give its answer away. A person who needs this could ask it; it is no riddle
+    and no string of clauses. Its answer is another one than that of the plain question, or one that
+    takes more to find: right, short, and stated in the passage, or counted or concluded from
+    nothing but what it states. The evidence is copied from the passage word for word. If the
+    passage has nothing for this form, write "none" as the question, and why as the answer.
+    """
+
+    topic: str = dspy.InputField(desc="title and headings above the passage", default="")
+    passage: str = dspy.InputField(desc="the passage that must answer the question")
+    form: str = dspy.InputField(desc="the form of the new question")
+    language: str = dspy.InputField(
+        desc="the language to write in, if it is not that of the passage", default=""
+    )
+    plain_question: str = dspy.InputField(desc="the question to begin with")
+    plain_answer: str = dspy.InputField(desc="its answer")
+    question: str = dspy.OutputField(desc="the new question, in the language of the passage")
+    answer: str = dspy.OutputField(desc="its answer")
+    evidence: list[str] = dspy.OutputField(desc="the words of the passage that the answer rests on")
+
+
 class CombinePassages(dspy.Signature):
     """Write one question that somebody would ask who works with these documents, and that needs all
     of the passages: each gives something that the others do not say, and without it the answer

@@ -87,7 +87,7 @@ class Judge(ScriptedEngine):
 
     def complete(self, request: Request) -> Response:
         asked = user_turn(request)
-        if "Confidence:" not in str(request.system):
+        if "Independent:" not in str(request.system):
             return super().complete(request)
         self.requests.append(("judge", request))
         able = self.word in str(request.system) or len(request.messages) > 2 * self.least

@@ -9,12 +9,13 @@ from dspy.lm15 import Message, Request, Response, Usage
 from groundset.programs.step import STEPS
 
 _OPENINGS = {name: str(spec.signature.instructions).split()[:6] for name, spec in STEPS.items()}
+FIT = "Reason: fine\nContent: yes\nSelf contained: yes\nConfidence: 90"
 Answer = str | Sequence[str] | Callable[[str], str]
 
 
-def step_of(request: Request) -> str:
+def step_of(system: str | None) -> str:
     """Return the step that a request is from, by the first words of its system text."""
-    words = str(request.system).split()[:6]
+    words = str(system).split()[:6]
     return next((name for name, opening in _OPENINGS.items() if opening == words), "")
 
 
@@ -38,11 +39,11 @@ class ScriptedEngine:
     """
 
     def __init__(self, answers: Mapping[str, Answer]) -> None:
-        self.answers = dict(answers)
+        self.answers = {"score": FIT, **answers}
         self.requests: list[tuple[str, Request]] = []
 
     def complete(self, request: Request) -> Response:
-        name = step_of(request)
+        name = step_of(request.system)
         before = sum(name == other for other, _ in self.requests)
         self.requests.append((name, request))
         answer = self.answers.get(name, "")
@@ -53,8 +54,8 @@ class ScriptedEngine:
         return response(text, model=request.model)
 
     def steps(self) -> list[str]:
-        """Return the steps that were called, in order."""
-        return [name for name, _ in self.requests]
+        """Return the steps that were called, in order; that every passage is scored is left out."""
+        return [name for name, _ in self.requests if name != "score"]
 
 
 def scripted_lm(answers: Mapping[str, Answer]) -> tuple[dspy.LM, ScriptedEngine]:

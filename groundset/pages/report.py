@@ -26,6 +26,7 @@ from groundset.retrieval.retrievers import bm25
 from groundset.run.record import contradictions, latest_reviews, signed
 from groundset.run.run import Run, open_run
 from groundset.run.store import Review
+from groundset.run.subjects import unasked
 from groundset.stats import Values, bootstrap_mean, resampling_units, wilson
 
 NAME = "report.html"
@@ -172,6 +173,7 @@ def _made(run: Run) -> Figures:
         "questions_refused": _reasons(refused),
         "chunks_refused": _reasons(skipped),
         "contradictions": contradictions(run),
+        "unasked": unasked([*run.chunks.values()], run.samples),
         "by_document": [
             {
                 "document": (

@@ -43,10 +43,15 @@ class Index:
             [self._hit(*found) for found in ranking] for ranking in self._search(vectors, limit)
         ]
 
+    def vector(self, chunk_id: str) -> Vectors:
+        """Return the vector of a chunk, as a row."""
+        place = self._places[chunk_id]
+        return np.asarray(self._rows[place : place + 1])
+
     def nearest(self, chunk_id: str, limit: int) -> list[Hit]:
         """Return the chunks most similar to a chunk, without itself, the most similar first."""
         place = self._places[chunk_id]
-        (ranking,) = self._search(np.asarray(self._rows[place : place + 1]), limit + 1)
+        (ranking,) = self._search(self.vector(chunk_id), limit + 1)
         return [self._hit(*found) for found in ranking if found[0] != place][:limit]
 
     def rank(self, question: str, groups: Sequence[Sequence[str]]) -> Retrieval:

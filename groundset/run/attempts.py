@@ -1,8 +1,7 @@
-"""One attempt: are its chunks fit to ask about, the program, the search for the question, the
-sample.
-"""
+"""One attempt: the program, the search for the question, the sample."""
 
 import hashlib
+import inspect
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -11,19 +10,17 @@ from dspy.utils.callback import BaseCallback
 from pydantic_core import to_jsonable_python
 
 from groundset.corpus.corpus import Corpus
-from groundset.programs.faq import STATED, is_asked, stated_questions
-from groundset.programs.forms import MULTI, PERSONAS
+from groundset.programs.faq import STATED
+from groundset.programs.forms import PERSONAS
 from groundset.programs.languages import LANGUAGES, language_of
-from groundset.programs.outcome import Verdict
-from groundset.programs.types import Chunk, Reject, Sample, StepRecord
+from groundset.programs.types import Reject, Sample, StepRecord
+from groundset.retrieval.embed import Embedder
 from groundset.retrieval.gold import gold
-from groundset.retrieval.index import last_rank, ranks_of
+from groundset.retrieval.index import Index, last_rank, ranks_of
 from groundset.retrieval.retrievers import bm25
 from groundset.run.engine import Made
 from groundset.run.options import GenerateOptions
 from groundset.run.plan import Task
-from groundset.run.preparing import Preparing
-from groundset.run.recipes import GIVEN
 from groundset.run.store import Result
 
 # Otherwise DSPy keeps every call and prediction in memory.
@@ -63,17 +60,16 @@ class Attempts:
         self,
         options: GenerateOptions,
         corpus: Corpus,
-        preparing: Preparing,
-        judge: Callable[[Chunk], Verdict] | None,
+        index: Index,
+        embedder: Embedder,
         programs: "Mapping[str, dspy.Module]",
         lm: Any,
         hear: Callable[[StepRecord], object],
     ) -> None:
-        """Hold what attempts need; ``judge`` decides whether a chunk is fit, ``hear`` gets what is
-        said.
-        """
-        self._options, self._corpus, self._preparing = options, corpus, preparing
-        self._judge, self._programs, self._lm, self._hear = judge, programs, lm, hear
+        """Hold what attempts need; ``hear`` gets what is said."""
+        self._options, self._corpus = options, corpus
+        self._index, self._embedder = index, embedder
+        self._programs, self._lm, self._hear = programs, lm, hear
         self._chunks = {chunk.chunk_id: chunk for chunk in corpus.chunks}
         texts = {chunk.chunk_id: chunk.text for chunk in corpus.chunks}
         self._counts = corpus.preference(options.prefer)
@@ -83,13 +79,10 @@ class Attempts:
         """Make an attempt."""
         recorder = Recorder(self._hear)
         with dspy.context(lm=self._lm, callbacks=[*dspy.settings.callbacks, recorder], **_UNTRACED):
-            if refused := self._unfit(task):
-                return Made(
-                    Result(rejects=(refused,), trail=tuple(recorder.records), exhausted=True)
-                )
             made = self._ask(task)
         trail, exhausted = tuple(recorder.records), bool(made.exhausted)
-        near = next(iter(task.chunks), "")  # none for what is no question
+        # None for what is no question.
+        near = task.chunks[made.refused] if task.chunks else ""
         rejects = [
             each.model_copy(update={"chunk_id": each.chunk_id or near}) for each in made.rejects
         ]
@@ -100,9 +93,7 @@ class Attempts:
                 step, fault = "retrieval", self._retrieval_fault(sample)
             if fault is None:
                 # Near duplicates among the user's own questions were grouped before.
-                vector = (
-                    None if task.question else self._preparing.embedder.encode([sample.question])[0]
-                )
+                vector = None if task.question else self._embedder.encode([sample.question])[0]
                 return Made(
                     Result(sample=sample, rejects=tuple(rejects), exhausted=exhausted), vector
                 )
@@ -125,70 +116,32 @@ class Attempts:
                 return f"a preferred document says otherwise: {self._chunks[each['chunk_id']].path}"
         return None
 
-    def _unfit(self, task: Task) -> Reject | None:
-        """Return why one of the chunks is refused."""
-        if self._judge is None:
-            return None
-        for chunk_id in task.chunks:
-            good, probability, reason = self._judge(self._chunks[chunk_id])
-            if not good and not self._states(task):
-                return Reject(
-                    step="chunk", reason=reason, probability=probability, chunk_id=chunk_id
-                )
-        return None
-
-    def _states(self, task: Task) -> bool:
-        """Return whether a guided model finds a question in its chunk, which then is fit whatever a
-        head says.
-        """
-        if not self._options.guided or GIVEN in self._programs:
-            return False
-        chunk = self._chunks[task.chunks[0]]
-        stated = stated_questions(chunk.passage, chunk.topic, self._corpus.after(chunk))
-        return any(not is_asked(question, task.asked) for question, _ in stated)
-
     def _ask(self, task: Task) -> Any:
-        if GIVEN in self._programs:
-            return self._programs[GIVEN](question=task.question)
+        """Call the program of the wanted form with the inputs that it names."""
+        form = next(iter(task.wanted), "")
+        program = self._programs.get(form, self._programs.get(""))
         options, chunks = self._options, [self._chunks[chunk_id] for chunk_id in task.chunks]
-        passages, topics = (
-            [chunk.passage for chunk in chunks],
-            [chunk.topic for chunk in chunks],
-        )
-        language = options.language or ""
-        if task.wanted == (MULTI,):
-            program = self._programs["several"]
-            return program(
-                passages, topics, asked=task.asked, answers=options.answers, language=language
-            )
-        if "clue" in self._programs:
-            return self._programs["clue"](
-                passages[0],
-                topics[0],
-                turn=task.turn,
-                asked=task.asked,
-                language=language,
-                seed=task.seed,
-            )
-        before = self._corpus.before(chunks[0])
-        if options.guided:
-            after = self._corpus.after(chunks[0])
-            return self._programs["one"](
-                passages[0], topics[0], before, after=after, asked=task.asked
-            )
         personas = options.personas or PERSONAS
-        return self._programs["one"](
-            passages[0],
-            topics[0],
-            before,
-            wanted=task.wanted,
-            kinds=task.kinds,
-            asked=task.asked,
-            answers=options.answers,
-            language=language,
-            persona=personas[task.seed % len(personas)],
-            keep=options.row.keeps and task.is_last,
-        )
+        offered: dict[str, Any] = {
+            "question": task.question,
+            "passages": [chunk.passage for chunk in chunks],
+            "topics": [chunk.topic for chunk in chunks],
+            "wanted": task.wanted,
+            "kinds": task.kinds,
+            "asked": task.asked,
+            "answers": options.answers,
+            "language": options.language or "",
+            "persona": personas[task.seed % len(personas)],
+            "keep": options.row.keeps and task.is_last,
+            "turn": task.turn,
+            "seed": task.seed,
+        }
+        for first in chunks[:1]:
+            offered |= {"passage": offered["passages"][0], "topic": first.topic}
+            offered["before"] = self._corpus.before(first)
+            offered["after"] = self._corpus.after(first)
+        named = inspect.signature(type(program).forward).parameters
+        return program(**{name: value for name, value in offered.items() if name in named})
 
     def _sample(self, task: Task, made: Any, trail: tuple[StepRecord, ...]) -> Sample:
         """Return the sample of a question; one that no chunk answers has the chunks that it was
@@ -206,7 +159,7 @@ class Attempts:
         told = f"{made.question} {made.answer}" if made.kind == STATED else contexts[0].passage
         code = self._options.language or language_of(told)
         question = task.question or LANGUAGES[code].punctuated(made.question)
-        index = self._preparing.index()
+        index = self._index
         text = "\0".join((question, made.answer, *(chunk.chunk_id for chunk in contexts)))
         return Sample(
             id=hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:16],

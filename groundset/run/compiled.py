@@ -21,7 +21,7 @@ from groundset.models.catalogue import file_sha256
 from groundset.programs.adapter import with_outputs
 from groundset.programs.errors import StateError
 from groundset.programs.heads import HEAD_STEPS, StepHeads, load_heads
-from groundset.programs.step import STEPS, step
+from groundset.programs.step import RENAMED, STEPS, step
 from groundset.programs.untrusted import first_fault, json_of, small_text
 from groundset.tracking import REGISTRY, Tracking
 
@@ -189,8 +189,9 @@ def _without_blank(states: Mapping[str, State]) -> tuple[dict[str, State], dict[
 
 
 def _read_heads(folder: Path) -> dict[str, StepHeads]:
-    files = {step: folder / "head" / f"{step}.json" for step in HEAD_STEPS}
-    return {step: load_heads(file) for step, file in files.items() if file.exists()}
+    files = {step: folder / "head" / f"{step}.json" for step in (*RENAMED, *HEAD_STEPS)}
+    found = [load_heads(file) for file in files.values() if file.exists()]
+    return {heads.step: heads for heads in found}
 
 
 def read_states(where: Path) -> dict[str, State]:
@@ -215,6 +216,7 @@ def _add_states(
     """
     for name, value in saved.items():
         last = name.rpartition(".")[2]
+        last = RENAMED.get(last, last)
         step_name = last if last in STEPS else default
         if step_name not in STEPS:
             raise StateError(f"{where}: there is no step {name}; there are {', '.join(STEPS)}")

@@ -182,8 +182,6 @@ class Runner:
         """
         try:
             ending = self._loop()
-        except RunStoppedError:  # while chunks were waited for
-            ending = "interrupted"
         except GroundsetError:
             self._journal.stopped.set()
             self._drain()

@@ -3,12 +3,13 @@ writes nothing.
 """
 
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import NamedTuple
+
+import numpy as np
 
 from groundset.corpus.corpus import Corpus, read_corpus
-from groundset.corpus.prepare import prepare_batches
+from groundset.corpus.prepare import embedded
 from groundset.models.catalogue import CATALOGUE
 from groundset.models.fetch import is_cached
 from groundset.models.open import parse_spec, size_of
@@ -19,48 +20,28 @@ from groundset.programs.forms import EVOLUTIONS, MULTI, SIMPLE
 from groundset.programs.given import no_question
 from groundset.programs.heads import HeadJudge
 from groundset.programs.languages import ENGLISH, language_of
-from groundset.programs.types import Chunk
+from groundset.programs.outcome import verdict
+from groundset.programs.types import Chunk, Sample
 from groundset.retrieval.embed import open_embedder
 from groundset.run.compiled import Compiled, load_compiled
 from groundset.run.generate import askable, check_reads, foreseen, own_files
 from groundset.run.options import CommandOptions
 from groundset.run.plan import quotas
+from groundset.run.recipes import Cost
 from groundset.run.record import listed
 from groundset.run.run import Run
 from groundset.run.store import holds_run
+from groundset.run.subjects import unasked
 from groundset.run.values import prices
 from groundset.stats import sight
 
 _MOST_JUDGED = 100  # chunks, of which two busy cores embed 18 a second
 
 
-class _Cost(NamedTuple):
-    """What an accepted sample took where it was measured, with all that was refused on the way."""
-
-    calls: float
-    prompt_tokens: int
-    generated_tokens: int
-    source: str
-    seconds: float = 0.0
-
-
-# benchmarks/README.md; what a strong model generates was not counted: 80 tokens a call, a little
-# more than its demos.
-_FREE = _Cost(
-    5.0,
-    4_100,
-    290,
-    "a strong model's stand-in and the default recipe, 24 samples of 25 documents",
-)
-_GUIDED = _Cost(
+_GUIDED = Cost(
     4.7, 2_091, 60, "qwen2.5-coder-0.5b guided, 44 samples of 16 articles on two cores", 6.8
 )
-_GIVEN = _Cost(
-    8,
-    6_470,
-    640,
-    "a strong model's stand-in, 28 questions about 24 documents, half of them answered",
-)
+_SHOWN = 12  # subjects
 _FACTS = 6  # usable chunks for each that carries an easy fact
 
 
@@ -105,7 +86,7 @@ def _given_lines(options: CommandOptions, questions: Iterable[str], made: int) -
         " near duplicates are asked once."
     )
     left = max(0, min(options.size or own, own) - made)
-    yield from _costs(options, left, left, _GIVEN, made)
+    yield from _costs(options, left, left, options.row.cost, made)
 
 
 def _lines(options: CommandOptions, corpus: Corpus, compiled: Compiled, made: int) -> Iterator[str]:
@@ -114,6 +95,7 @@ def _lines(options: CommandOptions, corpus: Corpus, compiled: Compiled, made: in
     left = max(0, (options.size or options.row.size or len(asked)) - made)
     usable, share, line = _usable(asked, options, corpus, compiled)
     yield line
+    yield _subjects_line(corpus, Run(options.out).samples if made else ())
     texts = [chunk.passage for chunk in usable]
     stated = len(
         {
@@ -130,7 +112,7 @@ def _lines(options: CommandOptions, corpus: Corpus, compiled: Compiled, made: in
         )
     if not options.guided:
         yield _forms_line(options, left, texts, share)
-        yield from _costs(options, left, left, _FREE, made)
+        yield from _costs(options, left, left, options.row.cost, made)
         return
     english = [text for text in texts if language_of(text) == ENGLISH.code]
     facts = round(share * len(english) / _FACTS)
@@ -142,6 +124,12 @@ def _lines(options: CommandOptions, corpus: Corpus, compiled: Compiled, made: in
     left = min(left, sure + facts)
     paid = left - sure
     yield from _costs(options, left, paid, _GUIDED, made)
+
+
+def _subjects_line(corpus: Corpus, samples: Sequence[Sample]) -> str:
+    """Return what the documents speak of and no question asks about yet."""
+    told = ", ".join(unasked(corpus.chunks, samples)[:_SHOWN]) or "none that headings name"
+    return f"Subjects{' with no question yet' if samples else ''}: {told}."
 
 
 def _forms_line(options: CommandOptions, size: int, texts: list[str], share: float) -> str:
@@ -172,12 +160,13 @@ def _usable(
         pull = f"groundset models pull {options.embedder}"
         return asked, 1.0, f"Which chunks are used is not known without the embedder: {pull}."
     embedder = open_embedder(options.embedder)
-    judge = HeadJudge("chunk", compiled.heads["chunk"], embedder)
+    judge = HeadJudge("score", compiled.heads["score"], embedder)
     drawn = Corpus(corpus.documents, asked[:_MOST_JUDGED])
-    batches = prepare_batches(drawn, embedder, judge)
-    verdicts = [verdict for batch in batches for verdict in batch.verdicts]
-    usable = [chunk for chunk, verdict in zip(drawn.chunks, verdicts, strict=True) if verdict.good]
-    refused = Counter(verdict.reason for verdict in verdicts if not verdict.good)
+    inputs = [{"topic": chunk.topic, "passage": chunk.passage} for chunk in drawn.chunks]
+    vectors = np.concatenate([*embedded(drawn, embedder)]) if inputs else None
+    verdicts = [*map(verdict, judge.batch(inputs, vectors))]
+    usable = [chunk for chunk, found in zip(drawn.chunks, verdicts, strict=True) if found.good]
+    refused = Counter(found.reason for found in verdicts if not found.good)
     reasons = listed(dict(refused.most_common()))
     line = (
         f"The fitted judge would use {len(usable)} of {len(verdicts)} chunks that it read"
@@ -186,7 +175,7 @@ def _usable(
     return usable, len(asked) / max(1, len(verdicts)), line
 
 
-def _costs(options: CommandOptions, size: int, paid: int, cost: _Cost, made: int) -> Iterator[str]:
+def _costs(options: CommandOptions, size: int, paid: int, cost: Cost, made: int) -> Iterator[str]:
     """Yield what samples take, of which some are paid for."""
     prompt = paid * cost.prompt_tokens
     generated = paid * cost.generated_tokens

@@ -6,7 +6,7 @@ import hashlib
 import os
 import sys
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from datetime import UTC, datetime
 from pathlib import Path
@@ -29,10 +29,10 @@ from groundset.programs.errors import (
 )
 from groundset.programs.guided import Guided
 from groundset.programs.heads import HeadJudge
-from groundset.programs.outcome import RefusedError, Verdict, call, verdict
+from groundset.programs.outcome import verdict
 from groundset.programs.profiled import read_profiles
 from groundset.programs.recipe import Search
-from groundset.programs.step import STEPS, step
+from groundset.programs.step import STEPS
 from groundset.programs.types import Chunk
 from groundset.retrieval.embed import Embedder, Reranker, open_embedder, open_reranker
 from groundset.run.attempts import Attempts
@@ -41,8 +41,7 @@ from groundset.run.engine import Ending, RunJournal, Runner
 from groundset.run.given import hybrid, planned, read_questions, reranked, source_identity
 from groundset.run.options import JUDGE_LM, GenerateOptions
 from groundset.run.plan import Pairs, Plan, quotas
-from groundset.run.preparing import Preparing
-from groundset.run.recipes import GIVEN
+from groundset.run.preparing import prepared
 from groundset.run.record import accepted, edited, library_versions, shortage, summary, write_files
 from groundset.run.run import Run, open_run
 from groundset.run.store import Store, holds_run
@@ -55,7 +54,7 @@ _SIGNALLED = 128
 _BY_MODEL = {"guided", "mix", "kinds", "critic", "max_rank", "merge"}  # options, if not given
 # When the fitted head of a step judges.
 _HEADS = {
-    "chunk": "only with --chunk-critic head, where the recipe judges chunks",
+    "score": "only with --chunk-critic head, where the recipe judges chunks",
     "judge": "only with --critic head",
     "grounding": "only for guided models",
 }
@@ -123,7 +122,7 @@ class _Setup(NamedTuple):
         options = self.options
         chunks = options.row.judges_chunks and options.chunk_critic == "head"
         return {
-            "chunk": chunks,
+            "score": chunks,
             "judge": options.critic == "head",
             "grounding": bool(options.guided),
         }
@@ -229,7 +228,7 @@ def foreseen(options: GenerateOptions) -> Any:
         InputError: the model cannot do what an option wants.
     """
     size = size_of(options.lm)
-    guided = size["guided"] if options.guided is None else options.guided
+    guided = options.is_guided(size["guided"])
     return options.resolved(guided and not options.questions, small=size["small"])
 
 
@@ -269,7 +268,7 @@ def _open_models(
     }
     shared |= {"journal": journal, "notify": progress.note, "shipped": options.compiled != NONE}
     lm = stack.enter_context(open_model(options.lm, adapters=own.adapters, **shared))
-    guided = lm.guided if options.guided is None else options.guided
+    guided = options.is_guided(lm.guided)
     if (
         guided
         and options.critic_lm
@@ -371,27 +370,29 @@ def _run(
 ) -> tuple[Ending, bool]:
     """Make the attempts; return how it ended, and whether all calls have ended."""
     options, journal, progress = setup.options, setup.journal, setup.progress
-    row, order = options.row, corpus.order(options.seed)
-    by_head = setup.by_head["chunk"]
-    progress.phase("Preparing chunks", len(order))
-    head = setup.head("chunk") if by_head else None
-    preparing = Preparing(
-        corpus, order, setup.embedder, head, options.engine, store, progress, journal.check
-    )
-    judge = preparing.verdict if by_head else _reading(setup) if row.judges_chunks else None
+    row = options.row
+    progress.phase("Preparing chunks", len(corpus.chunks))
+    head = setup.head("score") if setup.by_head["score"] else None
+    index = prepared(corpus, setup.embedder, options.engine, store, progress, journal.stopped)
     # Guided programs search for nothing.
-    search = preparing.search if setup.parser else hybrid(corpus, preparing.index)
+    search = index.search if setup.parser else hybrid(corpus, index)
     if setup.reranker:
         search = reranked(search, setup.reranker)
     if options.questions:
         plan: Plan = planned(questions, options.size, setup.embedder, store, search)
     else:
-        asked = askable(corpus, order, options)
+        asked = askable(corpus, corpus.order(options.seed), options)
+
+        def is_usable(chunk: Chunk) -> bool:
+            inputs = {"topic": chunk.topic, "passage": chunk.passage}
+            vector = index.vector(chunk.chunk_id)
+            return head is None or verdict(head.batch([inputs], vector)[0]).good
+
         pairs = Pairs(
             {chunk.chunk_id: chunk for chunk in corpus.chunks},
-            lambda chunk_id, limit: preparing.index().nearest(chunk_id, limit),
-            is_usable=lambda chunk: not by_head or preparing.verdict(chunk).good,
-            sizes=(options.min_chunks, options.max_chunks) if options.recipe == "multi" else (2, 2),
+            index.nearest,
+            is_usable=is_usable,
+            sizes=(options.min_chunks, options.max_chunks) if "min_chunks" in row.takes else (2, 2),
             across_documents=options.across_documents,
         )
         plan = Plan(
@@ -404,10 +405,12 @@ def _run(
             once=row.once,
             partners=pairs.partners,
         )
-    programs = _programs(setup, search)
+    programs = _programs(setup, search, head)
     if options.questions and options.prefer:
-        programs[GIVEN].counts = corpus.preference(options.prefer)
-    attempts = Attempts(options, corpus, preparing, judge, programs, setup.lm.lm, progress.step)
+        programs[""].counts = corpus.preference(options.prefer)
+    attempts = Attempts(
+        options, corpus, index, setup.embedder, programs, setup.lm.lm, progress.step
+    )
     runner = Runner(
         store, plan, attempts, journal, progress=progress, workers=options.workers, started=started
     )
@@ -475,34 +478,22 @@ def documents_digest(options: CorpusOptions) -> str:
     return digest.hexdigest()
 
 
-def _reading(setup: _Setup) -> Callable[[Chunk], Verdict]:
-    """Return the judge of chunks that a language model is."""
-    judge = step("chunk")
-    if state := setup.compiled.states.get("chunk"):
-        state.apply(judge)
-    judge.lm = setup.critic.lm if setup.critic else None
-
-    def decide(chunk: Chunk) -> Verdict:
-        try:
-            return verdict(call(judge, topic=chunk.topic, passage=chunk.passage))
-        except RefusedError as refused:
-            return Verdict(False, None, refused.reject.reason)
-
-    return decide
-
-
-def _programs(setup: _Setup, search: Search) -> dict[str, Any]:
-    """Return the programs of the recipe with their compiled states, judges and critic."""
+def _programs(setup: _Setup, search: Search, head: HeadJudge | None) -> dict[str, Any]:
+    """Return the programs of the recipe with their compiled states, judges and critic; ``head``
+    scores chunks, if one does.
+    """
     options, parser = setup.options, setup.parser
     judge = setup.head("judge") if options.critic == "head" else None
     if parser is None:
         programs: dict[str, Any] = options.row.build(options, search)
     else:
-        programs = {"one": Guided(parser, judge, setup.head("grounding"))}
+        programs = {"": Guided(parser, judge, setup.head("grounding"))}
     setup.compiled.apply(programs.values())
     for program in programs.values():
         if judge is not None:
             program.judge = judge
+        if head is not None or not options.row.judges_chunks:
+            program.score = head
         for _, predictor in program.named_predictors():
             known = STEPS.get(getattr(predictor, "name", ""))
             if setup.critic is not None and known is not None and known.judges:

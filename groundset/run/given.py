@@ -3,7 +3,7 @@ one by one.
 """
 
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -69,15 +69,13 @@ def grouped(questions: Mapping[str, int], encoder: Any) -> dict[str, int]:
     return dict(weights)
 
 
-def hybrid(corpus: Corpus, index: Callable[[], Index]) -> Search:
-    """Return a search of a corpus by meaning and by words, both fused; ``index`` waits until chunks
-    are prepared.
-    """
+def hybrid(corpus: Corpus, index: Index) -> Search:
+    """Return a search of a corpus by meaning and by words, both fused."""
     chunks = {chunk.chunk_id: chunk for chunk in corpus.chunks}
     by_words = bm25({name: f"{chunk.topic}\n{chunk.text}" for name, chunk in chunks.items()})
 
     def search(query: str, limit: int) -> Sequence[Hit]:
-        dense = {hit.chunk_id: hit for hit in index().search(query)}
+        dense = {hit.chunk_id: hit for hit in index.search(query)}
         found = [chunks[name] for name in fuse(list(dense), by_words(query))[:limit]]
         return [
             dense.get(each.chunk_id) or Hit(each.chunk_id, each.passage, each.topic, 0.0)

@@ -114,7 +114,7 @@ def _judged(kind: Kind, rows: Mapping[str, Row], options: CriticOptions) -> Iter
     inputs = [_inputs(kind, where, row) for where, row in rows.items()]
     with Progress(quiet=options.quiet) as progress:
         progress.phase(f"Loading {options.critic_lm or options.embedder}")
-        with _open_judge("chunk" if kind == "chunks" else "judge", inputs, options) as decide:
+        with _open_judge("score" if kind == "chunks" else "judge", inputs, options) as decide:
             progress.phase(f"Judging {kind}", len(rows))
 
             def decided() -> Iterator[Row]:

@@ -24,7 +24,7 @@ from groundset.programs.errors import InputError
 from groundset.programs.forms import FORMS, KINDS, PERSONA, SIMPLE
 from groundset.programs.languages import name_of
 from groundset.programs.users import READER, STAFF, USERS, Users, measured
-from groundset.run.recipes import GIVEN, PROFILED, RECIPES, RecipeSpec
+from groundset.run.recipes import GIVEN, RECIPES, RecipeSpec, recipes_with
 from groundset.run.run import Run
 from groundset.run.values import names_traces, parse_mix, prices, read_texts
 
@@ -33,20 +33,6 @@ JUDGE_LM = "qwen2.5-coder-1.5b"  # the smallest model whose shipped judge writes
 _GUIDED_RANK = 5
 _UNGUIDED = "take a larger --lm, or --no-guided"
 _MAX_WORKERS = 256
-_RECIPES_OF = {  # of options of some recipes only
-    **dict.fromkeys(("mix", "kinds", "personas"), ("evolved", "single")),
-    **dict.fromkeys(("users", "like"), ("evolved", "single", "multi", "roundtrip")),
-    "answers": ("evolved", "single", "multi"),
-    "across_documents": ("evolved", "multi"),
-    **dict.fromkeys(("min_chunks", "max_chunks"), ("multi",)),
-    **dict.fromkeys(("read", "reranker"), (GIVEN,)),
-    "prefer": ("evolved", "single", "multi", "roundtrip", GIVEN),
-    **dict.fromkeys(("clues", "top_k", "profile_file", "profiles"), (PROFILED,)),
-    **dict.fromkeys(
-        ("chunk_critic", "critic", "guided", "hard", "language", "max_rank", "panel", "parser"),
-        tuple(RECIPES)[:-1],
-    ),
-}
 # What guided writers know nothing of.
 _FREE = ("about", "prefer", "kinds", "personas", "users", "like", "panel", "answers", "language")
 # What two calls on one folder may differ in; documents and models are compared by their content.
@@ -87,7 +73,7 @@ class GenerateOptions(CorpusOptions):
     size: int | None = option(
         None,
         "How many samples to make.",
-        shown="20; roundtrip: one for each chunk; given: all",
+        shown=f"20; all for {', '.join(name for name, row in RECIPES.items() if not row.size)}",
         ge=1,
     )
     questions: Path | str | None = option(
@@ -315,9 +301,9 @@ class GenerateOptions(CorpusOptions):
             )
         if recipe != GIVEN and self.questions is not None:
             raise ValueError(f"--recipe {recipe} with --questions: leave out one of both")
-        for name in self.model_fields_set & _RECIPES_OF.keys():
-            recipes = _RECIPES_OF[name]
-            if recipe not in recipes:
+        for name in self.model_fields_set:
+            recipes = recipes_with(name)
+            if recipes and recipe not in recipes:
                 spelled = option_name(type(self), name)
                 raise ValueError(
                     f"{spelled} is not for the recipe {recipe}, but for {', '.join(recipes)}"
@@ -340,6 +326,10 @@ class GenerateOptions(CorpusOptions):
         """Return the recipe."""
         return RECIPES[self.recipe]
 
+    def is_guided(self, measured: bool) -> bool:
+        """Return whether a model is guided that was ``measured`` to need it."""
+        return not self.row.suits_small and (measured if self.guided is None else self.guided)
+
     def resolved(self, guided: bool, *, small: bool = False) -> Self:
         """Return the options with the defaults of the recipe and of a model, which may be small, or
         guided.
@@ -350,22 +340,28 @@ class GenerateOptions(CorpusOptions):
         """
         if guided:
             self._check_guided()
-        rank = _GUIDED_RANK if guided and self.recipe != "roundtrip" else 0
+        rank = _GUIDED_RANK if guided and not self.row.keeps else 0
         mix = self._resolved_mix(guided, small)
+        is_alone = small and self.row.suits_small
+        # Small models copy a demo where they should put themselves in a user's place.
+        as_readers = is_alone and not self.model_fields_set & {"users", "like"}
         return self.model_copy(
             update={
                 "guided": guided,
-                "mix": {name: float(mix[name]) for name in (*FORMS, PROFILED) if mix.get(name)},
+                "mix": {
+                    name: float(mix[name]) for name in (*FORMS, *self.row.forms) if mix.get(name)
+                },
                 "kinds": {**KINDS, **self.kinds},
-                "critic": self.critic or ("head" if guided else "lm"),
+                "critic": self.critic or ("head" if guided or is_alone else "lm"),
                 "max_rank": rank if self.max_rank is None else self.max_rank,
+                "users": READER if as_readers else self.users,
                 "merge": self.row.merge if self.merge is None else self.merge,
             }
         )
 
     def _check_guided(self) -> None:
         refused = [option_name(type(self), name) for name in _FREE if name in self.model_fields_set]
-        if self.recipe in ("multi", PROFILED):
+        if SIMPLE not in self.row.forms:
             refused.append(f"--recipe {self.recipe}")
         if self.critic == "lm":
             refused.append("--critic lm")
@@ -377,7 +373,7 @@ class GenerateOptions(CorpusOptions):
         if others := [name for name, weight in self.mix.items() if weight and name not in forms]:
             reason = f"a guided model; {_UNGUIDED}" if guided else f"--recipe {self.recipe}"
             raise InputError(f"--mix {others[0]}: there is only {', '.join(forms)} for {reason}")
-        is_direct = guided or (small and SIMPLE in self.row.mix)
+        is_direct = guided or (small and SIMPLE in self.row.mix and not self.row.suits_small)
         mix = dict(self.mix or ({SIMPLE: 1.0} if is_direct else self.row.mix))
         if self.personas and not self.mix:
             mix[PERSONA] = _SHARE

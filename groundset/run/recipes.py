@@ -2,31 +2,68 @@
 row.
 """
 
+import inspect
 from collections.abc import Callable, Mapping
+from pkgutil import resolve_name
 from types import MappingProxyType
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from groundset.files import data_path
-from groundset.programs.forms import FORMS, MULTI, PERSONA, SIMPLE
+from groundset.programs.forms import EVOLUTIONS, FORMS, MULTI, PERSONA, SIMPLE, UNANSWERABLE
 
 if TYPE_CHECKING:
     import dspy
 
+    from groundset.programs.profiled import ProfileTable
     from groundset.programs.recipe import Search
     from groundset.run.options import GenerateOptions
 
 PROFILED, GIVEN = "profiled", "given"
+GUIDED = "guided"  # is compiled like a recipe, and makes those of other ones
+_ONE, _SEVERAL = "groundset.programs.onechunk:OneChunk", "groundset.programs.chunks:SeveralChunks"
+# Options that only some recipes have.
+_WRITES = ("chunk_critic", "critic", "hard", "language", "max_rank", "panel")
+_GUIDED = (GUIDED, "parser")
+_PUT = ("users", "like", "prefer")
+_MIXED = ("answers", "kinds", "mix")
+
+
+class Cost(NamedTuple):
+    """What an accepted sample took where it was measured, with all that was refused on the way."""
+
+    calls: float
+    prompt_tokens: int
+    generated_tokens: int
+    source: str
+    seconds: float = 0.0
+
+
+# benchmarks/README.md; what a strong model generates was not counted: 80 tokens a call, a little
+# more than its demos.
+_FREE = Cost(
+    5.0,
+    4_100,
+    290,
+    "a strong model's stand-in and the default recipe, 24 samples of 25 documents",
+)
+_READS = Cost(
+    8,
+    6_470,
+    640,
+    "a strong model's stand-in, 28 questions about 24 documents, half of them answered",
+)
 
 
 class RecipeSpec(NamedTuple):
     """One row of the table.
 
-    ``build`` returns the programs by the kind of attempt: ``one`` chunk, ``several``, a ``clue`` of
-    a chunk, or a ``given`` question. It gets the options with their defaults resolved, and the
-    search of passages.
+    ``programs`` are classes by the form of question that they make, and ``""`` for all other ones.
+    One is built with the options that its parameters name, and called with the inputs that its
+    ``forward`` names, of those in ``groundset/run/attempts.py``.
     """
 
-    build: "Callable[[GenerateOptions, Search], dict[str, dspy.Module]]"
+    programs: Mapping[str, str]
+    takes: tuple[str, ...]  # its options, of those that only some recipes have
     forms: tuple[str, ...] = FORMS  # that --mix can choose from
     mix: Mapping[str, float] = MappingProxyType(
         {SIMPLE: 0.6, "reasoning": 0.15, "conditional": 0.15, MULTI: 0.1}
@@ -37,55 +74,82 @@ class RecipeSpec(NamedTuple):
     merge: int = 1  # the default of --merge
     judges_chunks: bool = True
     keeps: bool = False  # a question is kept at the last visit though the judge refuses it
+    suits_small: bool = False  # small models make it as others do, and are not guided
+    cost: Cost = _FREE
+
+    def build(self, options: "GenerateOptions", search: "Search") -> "dict[str, dspy.Module]":
+        """Return its programs by form, from options with their defaults resolved."""
+        built = {}
+        for form, name in self.programs.items():
+            if form and not options.mix.get(form):
+                continue
+            program = resolve_name(name)
+            taken = (each.name for each in _parameters(program))
+            built[form] = program(**{each: _value(each, options, search) for each in taken})
+        return built
 
 
-def _one(options: "GenerateOptions", search: "Search") -> "dict[str, dspy.Module]":
-    from groundset.programs.onechunk import OneChunk
-
-    users = options.asking
-    return {"one": OneChunk(search, panel=options.panel, about=options.about, users=users)}
+def _parameters(program: "type[dspy.Module]") -> list[inspect.Parameter]:
+    _, *taken = inspect.signature(program.__init__).parameters.values()
+    return taken
 
 
-def _several(options: "GenerateOptions", search: "Search") -> "dict[str, dspy.Module]":
-    from groundset.programs.chunks import SeveralChunks
+def _table(options: "GenerateOptions") -> "ProfileTable":
+    from groundset.programs.profiled import read_profiles
 
-    users = options.asking
-    return {"several": SeveralChunks(search, panel=options.panel, about=options.about, users=users)}
-
-
-def _evolved(options: "GenerateOptions", search: "Search") -> "dict[str, dspy.Module]":
-    return _one(options, search) | (_several(options, search) if options.mix.get(MULTI) else {})
+    return read_profiles(options.profile_file or data_path("profiles", "default.json"))
 
 
-def _profiled(options: "GenerateOptions", search: "Search") -> "dict[str, dspy.Module]":
-    from groundset.programs.profiled import Profiled, read_profiles
-
-    table = read_profiles(options.profile_file or data_path("profiles", "default.json"))
-    program = Profiled(
-        search,
-        table,
-        clues=options.clues,
-        top_k=options.top_k,
-        profiles=options.profiles,
-        panel=options.panel,
-        about=options.about,
-    )
-    return {"clue": program}
+# Parameters of programs that are no option of the same name.
+_MADE: Mapping[str, Callable[["GenerateOptions"], Any]] = {
+    "table": _table,
+    "users": lambda options: options.asking,
+}
 
 
-def _given(options: "GenerateOptions", search: "Search") -> "dict[str, dspy.Module]":
-    from groundset.programs.given import Given
-
-    return {GIVEN: Given(search, about=options.about, read=options.read)}
+def _value(name: str, options: "GenerateOptions", search: "Search") -> Any:
+    if name == "search":
+        return search
+    return _MADE[name](options) if name in _MADE else getattr(options, name)
 
 
 RECIPES: Mapping[str, RecipeSpec] = {
-    "evolved": RecipeSpec(_evolved),
-    "single": RecipeSpec(_one, (SIMPLE, PERSONA), {SIMPLE: 1}, once=True),
-    "multi": RecipeSpec(_several, (MULTI,), {MULTI: 1}),
-    PROFILED: RecipeSpec(_profiled, (PROFILED,), {PROFILED: 1}, rounds=5, merge=3),
+    "evolved": RecipeSpec(
+        {"": _ONE, MULTI: _SEVERAL},
+        (*_WRITES, *_GUIDED, *_PUT, *_MIXED, "personas", "across_documents"),
+    ),
+    "single": RecipeSpec(
+        {"": _ONE},
+        (*_WRITES, *_GUIDED, *_PUT, *_MIXED, "personas"),
+        (SIMPLE, PERSONA),
+        {SIMPLE: 1},
+        once=True,
+    ),
+    "staged": RecipeSpec(
+        {"": "groundset.programs.staged:Staged"},
+        (*_WRITES, *_PUT, *_MIXED),
+        tuple(name for name, row in EVOLUTIONS.items() if row.form and name != UNANSWERABLE),
+        {SIMPLE: 0.4, "reasoning": 0.3, "conditional": 0.3},
+        rounds=5,
+        suits_small=True,
+    ),
+    "multi": RecipeSpec(
+        {MULTI: _SEVERAL},
+        (*_WRITES, *_GUIDED, *_PUT, "answers", "across_documents", "min_chunks", "max_chunks"),
+        (MULTI,),
+        {MULTI: 1},
+    ),
+    PROFILED: RecipeSpec(
+        {"": "groundset.programs.profiled:Profiled"},
+        (*_WRITES, *_GUIDED, "clues", "top_k", "profile_file", "profiles"),
+        (PROFILED,),
+        {PROFILED: 1},
+        rounds=5,
+        merge=3,
+    ),
     "roundtrip": RecipeSpec(
-        _one,
+        {"": _ONE},
+        (*_WRITES, *_GUIDED, *_PUT),
         (SIMPLE,),
         {SIMPLE: 1},
         rounds=3,
@@ -94,5 +158,28 @@ RECIPES: Mapping[str, RecipeSpec] = {
         judges_chunks=False,
         keeps=True,
     ),
-    GIVEN: RecipeSpec(_given, (SIMPLE,), {SIMPLE: 1}, size=None, judges_chunks=False),
+    GIVEN: RecipeSpec(
+        {"": "groundset.programs.given:Given"},
+        ("prefer", "read", "reranker"),
+        (SIMPLE,),
+        {SIMPLE: 1},
+        size=None,
+        judges_chunks=False,
+        cost=_READS,
+    ),
 }
+
+
+def recipes_with(option: str) -> tuple[str, ...]:
+    """Return the recipes that have an option; none for one that all have."""
+    return tuple(name for name, row in RECIPES.items() if option in row.takes)
+
+
+def compiled_whole() -> "dict[str, Callable[[], dspy.Module]]":
+    """Return the programs of the recipes that can be compiled, which need nothing to be built."""
+    found = {}
+    for name, row in RECIPES.items():
+        program = resolve_name(next(iter(row.programs.values())))
+        if all(each.default is not each.empty for each in _parameters(program)):
+            found[name] = program
+    return found

@@ -12,6 +12,7 @@ from json_lines import write
 from labelled import ASKED, FACT, KEPT, PASSAGE, REFUSED, golds, questions
 from model_server import ModelServer, serving, wrote
 from refusal import refuses
+from scripted import FIT
 
 import groundset
 from groundset import compiling, labelling, models
@@ -37,6 +38,8 @@ def judging(body):
         return "Who built the weir at Ebbing?"
     if "the few words of" in messages[0]["content"]:
         return "Jonas Alder"
+    if "Self contained:" in messages[0]["content"]:
+        return FIT
     vague = "Who built it" in messages[-1]["content"]
     return REFUSED if vague and len(messages) > 8 else KEPT.format(answer="Jonas Alder")
 
@@ -197,10 +200,7 @@ def test_recipe_in_one_file_and_in_a_folder(server):
     program.load("out/evolved.json")
     assert program.ask.demos
     report = compiled(server, "evolved", out=Path("steps"), **options)
-    assert {file.name for file in report.files} == {"ask.json", "judge.json"}, (
-        "only what was changed"
-    )
-    assert read_states(Path("steps")).keys() == {"ask", "judge"}
+    assert read_states(Path("steps")).keys() == {"score", "ask", "judge"}, "only what was changed"
 
 
 def test_what_no_gold_row_has_is_read_by_a_judge(server, monkeypatch):
@@ -226,8 +226,9 @@ def test_program_of_guided_models(server, monkeypatch, word_encoder):
     monkeypatch.setattr(models.open, "open_parser", lambda _: None)
     work = groundset.step("guided")
     assert (work.program.judge.name, work.program.grounding.name) == ("judge", "grounding")
-    parts = {"parse": None, "judge": lambda **_: dspy.Prediction(fit=True, probability=0.9)}
-    monkeypatch.setattr(compiling, "guided_parts", lambda *_: parts)
+    fit = dspy.Prediction(fit=True, probability=0.9)
+    parts = {"parse": None, **dict.fromkeys(("judge", "score"), lambda **_: fit)}
+    monkeypatch.setattr(labelling, "guided_parts", lambda *_: parts)
     monkeypatch.setattr(guided, "easy_facts", lambda *_: [Fact(FACT, "Jonas Alder", "Who built")])
     options = {"optimizer": "bootstrap", "keep": True, "critic_lm": server.spec}
     report = compiled(server, "guided", **options)
@@ -264,7 +265,7 @@ def test_heads_take_the_place_of_the_served_ones_if_they_are_not_worse(word_enco
     assert "not written: they rank (auc) or decide" in str(report)
     assert load_compiled("out", "any").heads["judge"] == head
     assert fitted(wrong, keep=True).files
-    with refuses("STEP ask: heads are fitted for chunk, judge, grounding"):
+    with refuses("STEP ask: heads are fitted for score, judge, grounding"):
         compiling.compile(
             CompileOptions(steps=("ask",), optimizer="heads", quiet=True, track=False)
         )

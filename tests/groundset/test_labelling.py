@@ -28,7 +28,7 @@ def test_labels_and_tasks_are_plain_objects_of_dspy(tmp_path):
 def test_names_that_do_not_exist(tmp_path):
     with refuses("labels nosuch: name a file, or one of chunks, company-chunks, questions"):
         groundset.labels("nosuch")
-    with refuses("STEP nosuch: there is no such step or recipe; choose from chunk"):
+    with refuses("STEP nosuch: there is no such step or recipe; choose from score"):
         groundset.step("nosuch")
 
 

@@ -44,6 +44,7 @@ FEW = {
     "profiles": 40,
     "ask_profiled": 40,
     "clues": 10,
+    "evolve": 12,
     "reword": 100,
 }
 

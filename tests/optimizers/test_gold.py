@@ -11,12 +11,16 @@ from groundset.labelling import shipped_files
 from groundset.optimizers.examples import examples, is_complete, spread
 from groundset.optimizers.labels import read_rows
 from groundset.optimizers.metrics import METRICS
-from groundset.optimizers.tasks import PROGRAMS, task
+from groundset.optimizers.tasks import task, writer_of
+from groundset.programs.guided import Guided
 from groundset.programs.outcome import outcome
 from groundset.programs.step import STEPS, step
 from groundset.programs.types import Reject
+from groundset.run.recipes import compiled_whole
 from groundset.signatures.profile import Clue
 
+PROGRAMS = {name: program() for name, program in compiled_whole().items()}
+PROGRAMS["guided"] = Guided(None)
 ROWS = 24  # of each language
 OUTPUTS = {"question": str, "answer": str, "evidence": list[str]}  # of a program
 REFUSED = Reject(step="judge", reason="not clear")
@@ -29,7 +33,7 @@ def rows():
 
 def written(name, example):
     """Yield what the gold row has, and what programs write that do not read."""
-    writer = PROGRAMS[name][1] if name in PROGRAMS else name
+    writer = writer_of(PROGRAMS[name]) if name in PROGRAMS else name
     fields = STEPS[writer].signature.output_fields
     types = OUTPUTS if name in PROGRAMS else {each: fields[each].annotation for each in fields}
     passage = str(example.get("passage") or example.get("passages") or example.get("fact"))
@@ -59,8 +63,7 @@ def prediction(name, found):
 @pytest.mark.parametrize("name", [*STEPS, *PROGRAMS])
 def test_gold_is_worth_more_than_silence(name):
     if name in PROGRAMS:
-        of_guided = {"parts": {"parse": None}} if name == "guided" else {}
-        found = task(name, shipped_files(), **of_guided).testset
+        found = task(name, shipped_files(), program=PROGRAMS[name]).testset
     else:
         found = [each for each in examples(name, rows()) if is_complete(name, each)]
     for language in {each.language for each in found}:

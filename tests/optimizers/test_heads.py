@@ -68,7 +68,7 @@ def chunks(count: int = 120) -> list[Row]:
     ("step", "outputs"),
     [
         ("judge", {"fit", "independent", "clear"}),  # no row is unanswerable
-        ("chunk", {"fit", "content"}),
+        ("score", {"fit", "content"}),
         ("grounding", {"grounded"}),
     ],
 )

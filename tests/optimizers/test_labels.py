@@ -44,7 +44,7 @@ def test_shipped_rows_are_right_and_each_document_lies_in_one_split():
         ({**GOOD, "passage": ""}, "passage: string should have at least 1 character"),
         ({**GOOD, "split": "all"}, "split: input should be 'train', 'dev' or 'test'"),
         ({name: GOOD[name] for name in GOOD if name != "document"}, "document: name the document"),
-        ({**ANSWER, "step": "translate"}, "step translate: choose one of chunk, keyphrases"),
+        ({**ANSWER, "step": "translate"}, "step translate: choose one of score, keyphrases"),
         ({**ANSWER, "claim": "so"}, "claim: unknown key"),
         ({**COMPARED, "first": "Who?", "holds": True}, "second: missing"),
         ({**COMPARED, "first": "Who?", "second": "When?"}, "holds: missing"),

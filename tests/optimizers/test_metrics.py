@@ -342,5 +342,5 @@ def test_programs_are_scored_by_another_judge():
 def test_a_trace_asks_whether_it_may_be_a_demo():
     assert metrics.ask(GOLD, dspy.Prediction(**ASKED), trace=[]) is True
     assert metrics.ask(GOLD, dspy.Prediction(**{**ASKED, "evidence": []}), trace=[]) is False
-    with pytest.raises(AttributeError, match="there is no metric 'nosuch'; there are chunk, judge"):
+    with pytest.raises(AttributeError, match="there is no metric 'nosuch'; there are score, judge"):
         metrics.nosuch  # noqa: B018

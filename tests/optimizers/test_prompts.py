@@ -14,6 +14,7 @@ from groundset.optimizers.prompts import CompileResult, compile_program, measure
 from groundset.optimizers.tasks import CompileTask, task
 from groundset.programs.english import Fact
 from groundset.programs.errors import CompileError, ModelError
+from groundset.programs.guided import Guided
 from groundset.programs.onechunk import OneChunk
 from groundset.programs.step import Step, step
 from groundset.run.compiled import read_states
@@ -48,7 +49,8 @@ def judging(tmp_path_factory) -> CompileTask:
 
 @pytest.fixture(scope="module")
 def asking(tmp_path_factory) -> CompileTask:
-    return task("evolved", [write(tmp_path_factory.mktemp("labels") / "golds.jsonl", golds(4))])
+    files = [write(tmp_path_factory.mktemp("labels") / "golds.jsonl", golds(4))]
+    return task("evolved", files, program=OneChunk())
 
 
 def compiled(judging: CompileTask, name: str, engine: Judge, **options) -> CompileResult:
@@ -144,8 +146,11 @@ class Guide(Judge):
 
 @pytest.mark.parametrize("name", ["bootstrap", "mipro", "gepa"])
 def test_program_of_guided_models(name, tmp_path):
-    parts = {"parse": None, "judge": lambda **_: dspy.Prediction(fit=True, probability=0.9)}
-    work = task("guided", [write(tmp_path / "golds.jsonl", golds(4))], parts=parts)
+    def judge(**_):
+        return dspy.Prediction(fit=True, probability=0.9)
+
+    files = [write(tmp_path / "golds.jsonl", golds(4))]
+    work = task("guided", files, program=Guided(None, judge, score=judge))
     work.program.facts = lambda *_: [Fact(FACT, "Jonas Alder", "Who built")]
     lm = opened(Guide())
     assert sum(measure(work.program, work.testset, work.metric, lm=lm)) < 4

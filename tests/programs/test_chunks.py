@@ -47,7 +47,7 @@ def test_a_question_needs_every_passage_without_which_it_has_another_answer():
         "a new seal for the Orrin 5 costs 34 crowns",
     ]
     assert engine.steps() == ["combine", "judge", "judge", "judge"]
-    assert "[2] Guarantee" in str(engine.requests[0][1].messages[-1])
+    assert "[2] Guarantee" in str(engine.requests[2][1].messages[-1])
 
 
 def test_a_question_that_one_passage_answers_is_about_that_one():

@@ -96,7 +96,7 @@ def test_question_with_its_answer(ask):
     assert made.rejects == []
     assert made.exhausted is True
     assert engine.steps() == ["fact", "answer"]
-    (_, request), _ = engine.requests
+    _, (_, request), _ = engine.requests
     assert (
         request.messages[-1].parts[0].text
         == f"Topic: Lowen harbour bridge\nFact: {FIRST}.\nAnswer: 1931\n"
@@ -191,7 +191,13 @@ def test_passages_that_cannot_be_asked_about(ask):
 
 def test_predictors_have_the_names_of_their_steps():
     program = Guided(lambda sentences: [])
-    assert [name for name, _ in program.named_predictors()] == ["fact", "answer", "sound", "judge"]
+    assert [name for name, _ in program.named_predictors()] == [
+        "score",
+        "fact",
+        "answer",
+        "sound",
+        "judge",
+    ]
     assert all(
         isinstance(step, Step) and step.name == name for name, step in program.named_predictors()
     )

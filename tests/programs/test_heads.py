@@ -56,7 +56,7 @@ def one_feature(step="judge", **changes):
 
 
 def test_shipped_heads_decide_as_they_were_fitted(judges):
-    good, bad = judges["chunk"].batch(
+    good, bad = judges["score"].batch(
         [{"passage": PASSAGE}, {"passage": REFERENCES}], vectors=NO_VECTORS
     )
     kept = judges["judge"](passage=PASSAGE, question=QUESTION)
@@ -70,7 +70,7 @@ def test_shipped_heads_decide_as_they_were_fitted(judges):
     assert bad.content is False
     assert bad.reason == "not content"
     assert verdict(bad).reason == "not content"
-    assert judges["chunk"].batch([]) == []
+    assert judges["score"].batch([]) == []
 
 
 @pytest.mark.parametrize(
@@ -106,7 +106,7 @@ def test_grounding_needs_answer_in_passage_with_fitting_form(judges):
 
 
 def test_known_vectors_are_not_embedded_again(judges, word_encoder):
-    judge = HeadJudge("chunk", judges["chunk"].heads, word_encoder(judges["chunk"].heads.embedder))
+    judge = HeadJudge("score", judges["score"].heads, word_encoder(judges["score"].heads.embedder))
     judge.encoder.encode = None
     assert judge.batch([{"passage": PASSAGE}], vectors=NO_VECTORS[:1])[0].fit
     assert copy.deepcopy(judge) is judge, "copies of a program share the judge"
@@ -123,7 +123,7 @@ def test_any_text_gets_a_probability(passage, question):
 
 
 def test_long_texts_are_cut(word_encoder):
-    judge = HeadJudge("chunk", StepHeads(**one_feature("chunk")), word_encoder())
+    judge = HeadJudge("score", StepHeads(**one_feature("score")), word_encoder())
     assert (
         judge(passage="a " * MAX_READ).probability
         == judge(passage="a " * (MAX_READ // 2)).probability
@@ -182,5 +182,5 @@ def test_unreadable_files_are_refused(tmp_path, content, message):
 def test_another_embedder_or_step_is_refused(judges, word_encoder):
     with refuses("fitted with another --embedder", StateError):
         HeadJudge("judge", judges["judge"].heads, word_encoder("f" * 64))
-    with refuses("heads of judge cannot judge the step chunk", StateError):
-        HeadJudge("chunk", judges["judge"].heads, word_encoder())
+    with refuses("heads of judge cannot judge the step score", StateError):
+        HeadJudge("score", judges["judge"].heads, word_encoder())

@@ -54,8 +54,8 @@ def test_the_writer_chooses_among_the_forms_that_the_passage_carries():
     assert found.probability == 0.91
     assert found.rejects == []
     assert engine.steps() == ["ask", "judge"]
-    assert engine.requests[0][1].config.temperature == 0.7, "that of the model counts"
-    prompt = str(engine.requests[0][1].messages[-1])
+    assert engine.requests[1][1].config.temperature == 0.7, "that of the model counts"
+    prompt = str(engine.requests[1][1].messages[-1])
     assert "table:" not in prompt
     assert prompt.index("conditional:") < prompt.index("simple:")
 

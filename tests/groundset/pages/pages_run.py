@@ -74,7 +74,7 @@ def make_run(
             chunk_id="c1",
             probability=0.1,
         ),
-        Reject(step="chunk", reason="not content", chunk_id="c3"),
+        Reject(step="score", reason="not content", chunk_id="c3"),
     ]
     run = save_run(
         folder / name,

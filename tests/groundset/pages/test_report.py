@@ -49,7 +49,7 @@ def test_sections_of_which_the_first_shows_the_questions(make_run):
     for words in ("rank 7", "not found", "0.43", "signed by ann", "refused by ben: wrong premise"):
         assert words in first
     assert "judge: not clear" in page.text
-    assert "chunk: not content" in page.text
+    assert "score: not content" in page.text
     assert report_page(run) == text, "reports are the same each time"
 
 

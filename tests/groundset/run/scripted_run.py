@@ -95,10 +95,13 @@ def _judge(prompt):
 
 
 ANSWERS = {
-    "chunk": lambda prompt: "Reason: ok\nContent: yes\nSelf contained: {}\nConfidence: 80".format(
+    "score": lambda prompt: "Reason: ok\nContent: yes\nSelf contained: {}\nConfidence: 80".format(
         "no" if "Irwell" in prompt else "yes"
     ),
     "ask": _ask,
+    "keyphrases": lambda prompt: f"- The mill of {_BUILT.findall(prompt)[0][0]}",
+    "evolve": "Question: none\nAnswer: no rule",
+    "answer": lambda prompt: _BUILT.findall(prompt)[0][1],
     "combine": _combine,
     "judge": _judge,
     "compare": "Reason: ok\nHolds: yes",
@@ -135,7 +138,7 @@ class Opened:
         self.out, self.chunks = data.parent / "run", write_chunks(data.parent / "mills.jsonl")
         (data / "compiled" / "head").mkdir(parents=True)
         head = {"weights": {}, "bias": 2.0}
-        for step in ("chunk", "judge"):
+        for step in ("score", "judge"):
             state = {"step": step, "embedder": encoder.sha256, "threshold": 0.5}
             state["heads"] = dict.fromkeys(HEAD_STEPS[step].outputs, head)
             (data / "compiled" / "head" / f"{step}.json").write_text(json.dumps(state))

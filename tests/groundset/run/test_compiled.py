@@ -140,6 +140,6 @@ def test_demos_that_show_no_output_are_left_out_and_counted(tmp_path):
     with dspy.context(lm=lm):
         optimizer.compile(OneChunk(), trainset=rows).save(tmp_path / "program.json")
     own = read_own(str(tmp_path / "program.json"))
-    assert own.blank == dict.fromkeys(("ask", "judge", "compare", "revise"), 2)
+    assert own.blank == dict.fromkeys(("score", "ask", "judge", "compare", "revise"), 2)
     assert own.states["judge"].demos == []
     assert [demo["question"] for demo in own.states["ask"].demos] == ["none"]

@@ -7,13 +7,16 @@ from pathlib import Path
 
 import pytest
 from json_lines import read
+from model_server import serving
 from refusal import refuses
-from scripted_run import PLACES, write_documents
+from scripted import step_of
+from scripted_run import ANSWERS, PLACES, write_documents
 
 import groundset
 import groundset.aligning  # before a fixture replaces what it imports
 import groundset.rows
 from groundset.exports.sets import joined
+from groundset.models.open import open_model
 from groundset.pages.report import report_page
 from groundset.programs.errors import GroundsetError, RunError, StateError
 from groundset.run.generate import generate
@@ -204,8 +207,8 @@ def test_a_dry_run_says_what_a_run_would_take_and_writes_nothing(
         ("not known without the embedder: groundset models pull nowhere.", first),
         (
             (
-                "would use 20 of 20 chunks that it read.\nForms of question: simple 6 (20 chunks"
-                " carry it)"
+                "would use 20 of 20 chunks that it read.\nSubjects: none that headings name.\nForms"
+                " of question: simple 6 (20 chunks carry it)"
             ),
             second,
         ),
@@ -301,7 +304,7 @@ def test_heads_judge_where_they_are_asked_to(opened, tmp_path):
 
 def test_a_model_judges_chunks_where_it_is_asked_to(opened):
     run = opened.run(chunk_critic="lm", size=50, mix="simple=1")
-    (refused,) = [reject for reject in run.rejects if reject.step == "chunk"]
+    (refused,) = [reject for reject in run.rejects if reject.step == "score"]
     assert refused.reason == "not self-contained: ok"
     assert "Irwell" in run.chunks[refused.chunk_id].text
 
@@ -339,8 +342,8 @@ def test_compiled_states_are_served(opened, tmp_path, capsys):
     shutil.copytree(tmp_path / "data" / "compiled" / "head", folder / "head")
     run = opened.run(compiled=str(folder), size=2, mix="simple=1", quiet=False)
     assert run.record["compiled"]["steps"].keys() == {"judge"}
-    assert run.record["compiled"]["heads"].keys() == {"chunk", "judge"}
-    told = ": judge, the head of chunk; not used: the head of judge (only with --critic head)\n"
+    assert run.record["compiled"]["heads"].keys() == {"score", "judge"}
+    told = ": judge, the head of score; not used: the head of judge (only with --critic head)\n"
     assert told in capsys.readouterr().err
     assert any(
         str(request.system).startswith("Judge like an owl.")
@@ -350,11 +353,27 @@ def test_compiled_states_are_served(opened, tmp_path, capsys):
         opened.run(compiled="none", size=3, mix="simple=1")
 
 
+def test_staged_asks_a_server_in_six_steps(opened, monkeypatch):
+    monkeypatch.setattr("groundset.run.generate.open_model", open_model)
+
+    def answer(body):
+        said = ANSWERS.get(step_of(body["messages"][0]["content"]), "Hello")
+        return said(body["messages"][-1]["content"]) if callable(said) else said
+
+    with serving(answer) as server:
+        run = opened.run(recipe="staged", lm=server.spec, size=2, users="reader")
+    assert len(run) == 2
+    steps = ["score", "keyphrases", "ask", "evolve", "judge", "answer"]
+    assert [record.step for record in run[0].trail] == steps
+    assert run[0].trail[0].probability > 0.5, "a head scored the chunk"
+    assert "evolve" in {reject.step for reject in run.rejects}
+
+
 def test_a_critic_judges_and_the_other_model_writes(opened):
     run = opened.run(critic_lm="critic", size=3, mix="simple=1", chunk_critic="lm")
     assert run.record["models"]["critic_lm"]["name"] == "critic"
-    assert not {"chunk", "judge"} & set(opened.script.steps())
-    assert set(opened.critic.steps()) == {"chunk", "judge"}
+    assert not {"score", "judge"} & {name for name, _ in opened.script.requests}
+    assert {name for name, _ in opened.critic.requests} == {"score", "judge"}
 
 
 def prompts(opened, step):

@@ -131,7 +131,7 @@ def test_a_refused_chunk_is_not_used_at_all():
         partners=lambda _: [("c9",)],
     )
     task = plan.next()
-    plan.record(finished(task, None, plan, exhausted=True, step="chunk"))
+    plan.record(finished(task, None, plan, exhausted=True, step="score"))
     assert plan.next() is None
 
 

@@ -22,7 +22,7 @@ def run(tmp_path) -> Run:
             chunk_id="c1",
             probability=0.2,
         ),
-        Reject(step="chunk", reason="not content", chunk_id="c0"),
+        Reject(step="score", reason="not content", chunk_id="c0"),
     ]
     return save_run(
         tmp_path / "run",
@@ -56,8 +56,8 @@ def test_rejects_are_shown_with_the_passage_of_their_chunk(run, capsys):
     assert "judge  not clear: two things (0.20 of at least 0.50)" in text
     assert "The mill beside it grinds oats." in text
     assert "Refused 1 question: judge 1 (not clear 1)." in text
-    assert "Refused 1 passage: chunk 1 (not content 1)." in text
-    assert "not clear" not in shown(run, capsys, rejects=True, step=("chunk",)).partition("Kept")[0]
+    assert "Refused 1 passage: score 1 (not content 1)." in text
+    assert "not clear" not in shown(run, capsys, rejects=True, step=("score",)).partition("Kept")[0]
 
 
 def test_a_file_that_was_changed_by_hand_is_named(run, capsys):
@@ -91,7 +91,7 @@ def test_json_is_for_programs(run, capsys):
         ({"step": ("judge",)}, "--step: only with --rejects"),
         (
             {"step": ("ask",), "rejects": True},
-            "--step ask: it refused nothing; steps that did: chunk, judge",
+            "--step ask: it refused nothing; steps that did: judge, score",
         ),
     ],
 )

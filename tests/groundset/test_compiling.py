@@ -264,9 +264,6 @@ def test_heads_take_the_place_of_the_served_ones_if_they_are_not_worse(word_enco
     assert "not written: they rank (auc) or decide" in str(report)
     assert load_compiled("out", "any").heads["judge"] == head
     assert fitted(wrong, keep=True).files
-    options = {"optimizer": "heads", "out": Path("out"), "track": False, "quiet": True}
-    turned = [row | {"split": "train"} for row in read(own) if row["split"] == "test"]
-    write(own, [*turned, *questions(40)])
     with refuses("STEP ask: heads are fitted for chunk, judge, grounding"):
         compiling.compile(
             CompileOptions(steps=("ask",), optimizer="heads", quiet=True, track=False)

@@ -82,9 +82,9 @@ class Report:
                 f"{ran} ran, {got['compared']:.0f} of them on all dev rows; {got['calls']:.0f}"
                 " calls"
             )
-            before = self.candidates[0].state
-            changed = [name for name, new in state_of(self.program).items() if new != before[name]]
-            if len(before) > 1:
+            served = self.candidates[0].state
+            changed = [name for name, new in state_of(self.program).items() if new != served[name]]
+            if len(served) > 1:
                 yield f"changed: {', '.join(changed) or 'nothing'}"
         if self.ending == "budget":
             yield "--budget-calls is used up: this is the best candidate so far"

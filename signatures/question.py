@@ -117,13 +117,10 @@ class RewordQuestion(dspy.Signature):
     somebody does, decides or notices something, and this answer is what they need. Their situation
     says who they are, what they are about, and what they see, have or fear, in their own words: the
     names that are before their eyes, such as a product, a form, a place or an error, and everyday
-    words for what the documents call by terms of their own. The message comes from that situation
-    in the manner that the wording says, and tells no more of it than people do who ask like that;
-    it need be neither tidy nor well written. It asks for the same one thing, and keeps what the
-    answer depends on, such as a condition, a case, a version or a place, also where that takes more
-    words; what is added changes nothing of the answer. Whoever knows the documents can tell what is
-    asked, and about what; nothing of the answer is given away. If nobody would need this answer,
-    write "none" as the message.
+    words for what the documents call by terms of their own. The message is put from that situation,
+    as the wording says. It asks for the same one thing under the same conditions, so that whoever
+    knows the documents can tell what is asked, and about what; it gives nothing of the answer away.
+    If nobody would need this answer, write "none" as the message.
     """
 
     about: str = dspy.InputField(desc="what the documents are and who asks", default="")

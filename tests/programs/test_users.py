@@ -2,38 +2,25 @@
 
 from statistics import median
 
-import pytest
-
 from groundset.programs.users import USERS, measured
 
-QUERIES = ("boiler pressure low", "Why is it cold?", "My tap drips. It began on Monday. What now?")
-ASKED = [f"When does valve {number} open?" for number in range(400)]
+QUERIES = ("boiler pressure low", "why is it cold", "My tap drips. It began on Monday. What now?")
 
 
-@pytest.mark.parametrize(("kind", "words"), [("staff", 9), ("consumers", 21), ("forum", 46)])
-def test_wordings_are_spread_as_a_kind_of_users_asks_and_repeat_themselves(kind, words):
-    users = USERS[kind]
-    drawn = [users.drawn(question) for question in ASKED]
-    assert drawn == [users.drawn(question) for question in ASKED]
-    assert abs(median(each.words for each in drawn) - words) <= words / 8
-    assert abs(median(each.shared for each in drawn) - users.shared) <= 0.1
-    plain = users.manners[0]
-    count = sum(each.manner == plain.text for each in drawn)
-    assert abs(count / len(ASKED) - plain.share) <= 0.06
-    assert all(each.shared >= 0.5 for each in drawn if each.words < 8), "no riddles"
-    assert not any(each.words < 12 and "sentences" in each.manner for each in drawn)
-    conditions = " ".join(["and if it rains"] * 9)
-    assert min(users.drawn(f"{asked} {conditions}").words for asked in ASKED) >= 12
+def test_wordings_are_spread_as_a_kind_of_users_asks_and_repeat_themselves():
+    for users in USERS.values():
+        drawn = [users.drawn(seed) for seed in range(400)]
+        assert drawn == [users.drawn(seed) for seed in range(400)]
+        assert abs(median(each.words for each in drawn) - users.words) <= users.words / 10
+        assert abs(median(each.shared for each in drawn) - users.shared) <= 0.05
+        assert abs(sum(each.bare for each in drawn) / 400 - users.bare) <= 0.06
+        assert not any(each.bare and (each.mark or each.several) for each in drawn)
+        assert not any(each.several and each.words < 10 for each in drawn)
 
 
 def test_own_queries_are_measured_and_shown():
     users = measured(QUERIES)
-    drawn = [users.drawn(question) for question in ASKED]
-    assert {each.manner for each in drawn} == {
-        "no question mark, no punctuation, in small letters",
-        "a sentence that asks",
-        "in several sentences",
-    }
-    lengths = [each.words for each in drawn if each.manner == "in several sentences"]
-    assert median(lengths) == 9
-    assert set(drawn[0].examples) == set(QUERIES)
+    assert round(users.words) == 4
+    assert (users.several, users.mark, users.bare) == (1 / 3, 1 / 3, 2 / 3)
+    assert set(users.drawn(1).examples) == set(QUERIES)
+    assert str(USERS["staff"].drawn(3)) != str(USERS["forum"].drawn(3))

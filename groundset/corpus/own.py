@@ -9,7 +9,6 @@ the chunks are joined, and the offsets are kept in their metadata.
 """
 
 from collections.abc import Mapping, Sequence
-from io import SEEK_END, StringIO
 from itertools import accumulate
 from pathlib import Path
 from typing import Any
@@ -148,12 +147,11 @@ def _text_from_offsets(chunks: Sequence[Chunk]) -> str | None:
     )
     if len(spans) < len(chunks) or not all(are_right):
         return None
-    whole = StringIO(newline="")
+    whole = ""
     for start, end, text in sorted(spans):
-        whole.write("\n" * (start - whole.seek(0, SEEK_END)))
-        whole.seek(start)
-        overlap = whole.read(end - start)
+        whole += "\n" * (start - len(whole))
+        overlap = whole[start:end]
         if not text.startswith(overlap):
             return None
-        whole.write(text[len(overlap) :])
-    return whole.getvalue()
+        whole += text[len(overlap) :]
+    return whole

@@ -154,25 +154,31 @@ class _ForeignSet:
         return kept
 
     def add_sample(
-        self, where: str, contexts: Sequence[Chunk], language: str | None = None, **values: Any
+        self, where: str, fields: Mapping[str, Any], contexts: Sequence[Chunk], **more: Any
     ) -> None:
-        """Keep a sample; its language is by default that of its first context."""
-        name = values["id"]
+        """Keep the question of a row; its language is by default that of its first context."""
+        question = required(where, fields, "question")
+        answer = optional(where, fields, "answer") or ""
+        ids = [chunk.chunk_id for chunk in contexts]
+        name = optional(where, fields, "id") or _digest(question, answer, *ids)
+        language = optional(where, fields, "language")
         if name in self.samples:
             raise InputError(f"{where}: question {name} is there twice")
-        if not values["answer"].strip():
+        if not answer:
             raise InputError(
                 f"{where}: question {name} has no answer; add one, or leave the row out"
             )
-        known = {
-            "evolution": "imported",
-            "contexts": tuple(contexts),
-            "retrieval": UNRANKED,
-            **values,
-        }
-        known["language"] = language or language_of(plain(contexts[0].text[:MAX_READ]))
         try:
-            self.samples[name] = Sample(**known)
+            self.samples[name] = Sample(
+                id=name,
+                question=question,
+                answer=answer,
+                evolution=optional(where, fields, "evolution") or "imported",
+                language=language or language_of(plain(contexts[0].text[:MAX_READ])),
+                contexts=tuple(contexts),
+                retrieval=UNRANKED,
+                **more,
+            )
         except ValidationError as error:
             raise InputError(f"{where}: {first_fault(error)}") from error
 
@@ -224,12 +230,12 @@ def _read_autorag(files: Sequence[Path]) -> _ForeignSet:
             raise InputError(f"{where}, column generation_gt: must be a list of texts")
         more = {"answer_variants": answers[1:]} if len(answers) > 1 else {}
         if ids:
+            question = required(where, fields, "query")
+            row = {"id": required(where, fields, "qid"), "question": question}
             found.add_sample(
                 where,
+                row | {"answer": "".join(answers[:1])},
                 found.chunks_of(where, ids, corpus),
-                id=required(where, fields, "qid"),
-                question=required(where, fields, "query"),
-                answer="".join(answers[:1]),
                 retrieval_gt=groups,
                 metadata=_others(where, fields, (*_QA, "chunk_ids")) | more,
             )
@@ -258,16 +264,10 @@ def _read_csv(files: Sequence[Path]) -> _ForeignSet:
         if "chunk_ids" not in fields:
             ids = [group[0] for group in groups]
         found.chunks_of(where, chain(*groups), corpus)
-        question = required(where, fields, "question")
-        answer = optional(where, fields, "answer") or ""
         found.add_sample(
             where,
+            fields,
             found.chunks_of(where, ids, corpus),
-            fields.get("language"),
-            id=optional(where, fields, "id") or _digest(question, answer, *ids),
-            question=question,
-            answer=answer,
-            evolution=optional(where, fields, "evolution") or "imported",
             retrieval_gt=groups,
             probability=fields.get("probability"),
             metadata={name: fields[name] for name in ("kind", "conversation") if fields.get(name)},
@@ -311,10 +311,7 @@ def _read_jsonl(files: Sequence[Path]) -> _ForeignSet:
     rows = [row for file in files for row in jsonl_rows(file)]
     contexts = [_contexts(where, fields, found) for where, fields in rows]
     for (where, fields), chunks in zip(rows, contexts, strict=True):
-        question = required(where, fields, "question")
-        answer = optional(where, fields, "answer") or ""
-        ids = [chunk.chunk_id for chunk in chunks]
-        groups: tuple[tuple[str, ...], ...] = tuple((name,) for name in ids)
+        groups: tuple[tuple[str, ...], ...] = tuple((chunk.chunk_id,) for chunk in chunks)
         known, more = _ROW, {}
         with suppress(ValidationError):  # it is no row of a run
             row = {key: value for key, value in fields.items() if key in Sample.model_fields}
@@ -327,12 +324,8 @@ def _read_jsonl(files: Sequence[Path]) -> _ForeignSet:
             more = {"probability": sample.probability, "trail": sample.trail}
         found.add_sample(
             where,
+            fields,
             chunks,
-            optional(where, fields, "language"),
-            id=optional(where, fields, "id") or _digest(question, answer, *ids),
-            question=question,
-            answer=answer,
-            evolution=optional(where, fields, "evolution") or "imported",
             retrieval_gt=groups,
             metadata=_others(where, fields, known),
             **more,

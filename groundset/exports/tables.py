@@ -112,20 +112,16 @@ def arrow_table(columns: Iterable[str], rows: Iterable[Row]) -> Any:
     import pyarrow as pa
 
     text, texts, whole = pa.string(), pa.list_(pa.string()), pa.int64()
-    place = {
-        **dict.fromkeys(("chunk_id", "doc_id", "path", "title"), text),
-        "headings": texts,
-        "start": whole,
-    }
     types = {
         **dict.fromkeys(("contexts", "headings", "generation_gt", "chunk_ids"), texts),
         **dict.fromkeys(("rank", "start", "end"), whole),
         "retrieval_gt": pa.list_(texts),
         "probability": pa.float64(),
-        "provenance": pa.list_(pa.struct([*place.items(), ("end", whole)])),
         "answerable": pa.bool_(),
         "conversation": pa.list_(pa.struct([("role", text), ("content", text)])),
     }
+    placed = ("chunk_id", "doc_id", "path", "title", "headings", "start", "end")
+    types["provenance"] = pa.list_(pa.struct([(name, types.get(name, text)) for name in placed]))
     listed = list(rows)
     names = [name for name in columns if name[-1] != "?" or any(name[:-1] in row for row in listed)]
     schema = pa.schema([(name.rstrip("?"), types.get(name.rstrip("?"), text)) for name in names])

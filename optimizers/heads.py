@@ -40,7 +40,6 @@ _Flags = npt.NDArray[np.bool_]
 _Numbers = npt.NDArray[np.float64]
 _Indices = npt.NDArray[np.intp]
 Measures = Mapping[str, list[float]]  # with the bounds of its 95 % interval each
-Measures = Mapping[str, list[float]]  # with the bounds of its 95 % interval each
 
 _WITH_VECTORS, _WITH_SHAPES = ("score",), ("score", "judge")
 # the origin of questions by a strong writer, whose faults surface features do not show

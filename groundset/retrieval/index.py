@@ -1,8 +1,6 @@
 """Search the chunks of a run by text.
 
-A search compares all rows in single precision. The cosines of the nearest are computed again in
-double precision: the rounding of a product of matrices depends on its version, the batch and the
-processor, so ranks would too. A search of 300,000 rows takes a twentieth of a second on two cores.
+FAISS compares all rows, in 30 ms for a query among 100,000 on two cores.
 """
 
 from collections.abc import Iterator, Sequence
@@ -18,8 +16,7 @@ Ranks = Sequence[int | None]  # of the groups of a question; None if one was not
 
 SEARCH_DEPTH = 50
 UNRANKED = Retrieval(rank=None, retrieved_id="", retrieved_content="", score=0)
-_CLOSE = 1e-5  # more than the rounding error of two cosines of float32 rows
-_AT_ONCE = 64  # queries; of 300,000 rows 80 MB
+_DIGITS = 5  # of a cosine: below is the rounding of float32, which differs between processors
 
 
 class Index:
@@ -63,17 +60,16 @@ class Index:
         """Yield places and cosines of the nearest rows of each vector, the most similar first, then
         by place.
         """
-        least = max(0, len(self._rows) - limit)  # its place among the sorted similarities
-        for start in range(0, len(vectors), _AT_ONCE):
-            some = vectors[start : start + _AT_ONCE]
-            for vector, similar in zip(some, some @ self._rows.T, strict=True):
-                places = np.arange(len(similar))
-                if least:
-                    places = np.flatnonzero(similar >= np.partition(similar, least)[least] - _CLOSE)
-                cosines = (self._rows[places].astype(np.float64) * vector).sum(axis=1)
-                order = np.argsort(-cosines, kind="stable")[:limit]
-                nearest = np.clip(cosines[order], -1.0, 1.0)
-                yield list(zip(places[order].tolist(), nearest.tolist(), strict=True))
+        import faiss
+
+        depth = min(limit, len(self._rows))
+        found = faiss.knn(
+            np.ascontiguousarray(vectors), self._rows, depth, metric=faiss.METRIC_INNER_PRODUCT
+        )
+        for similar, places in zip(*found, strict=True):
+            cosines = np.clip(similar, -1.0, 1.0)
+            order = np.lexsort((places, -cosines.round(_DIGITS)))
+            yield list(zip(places[order].tolist(), cosines[order].tolist(), strict=True))
 
     def _hit(self, place: int, similarity: float) -> Hit:
         chunk = self._chunks[place]

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
 _LIBRARIES = (
     "dspy",
+    "faiss-cpu",
     "numpy",
     "pydantic",
     "sentence-transformers",

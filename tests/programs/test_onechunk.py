@@ -120,7 +120,7 @@ def test_a_rewrite_is_given_a_fault_and_never_that_the_judge_is_unsure():
     found, engine = made({"judge": unsure.replace("fine", "no fault")})
     assert (engine.steps(), found.rejects[0].reason) == (["ask", "judge"], "not certain")
     _, engine = made({"judge": [unsure, GOOD], "revise": REVISED}, before="Of the dairy.")
-    prompt = str(engine.requests[2][1].messages[-1])
+    prompt = str(engine.requests[3][1].messages[-1])
     assert "found: fine. Ask" in prompt
     assert "Of the dairy." in prompt
 

@@ -59,7 +59,6 @@ class Score(NamedTuple):
 class Metric:
     """A metric for ``dspy.Evaluate`` and every optimizer of DSPy."""
 
-    name: str  # the step, or ``program``
     score: Callable[[dspy.Example, Any, Judge | None], Score]
     judge: Judge | None = None  # of questions that were written; None if code can tell
 
@@ -87,7 +86,7 @@ class Metric:
 
 
 def _language(example: dspy.Example) -> Language:
-    return LANGUAGES[example.get("language") or language_of(str(example.get("passage") or ""))]
+    return LANGUAGES[example.get("language") or language_of(example.get("passage", ""))]
 
 
 def _decision(example: dspy.Example, prediction: Any, *_: Any) -> Score:
@@ -138,8 +137,8 @@ def _asked(example: dspy.Example, prediction: Any, judge: Judge | None) -> Score
         return Score(_REFUSED if rejects else 0.0, " ".join(told))
     if fault := language_fault(draft.question, draft.answer, code):
         return Score(0.0, fault)
-    combines = "kind" in prediction and "passages" in example
-    if combines and len({place for place, _ in quotes}) < len(passages):
+    places = {place for place, _ in quotes}
+    if "kind" in prediction and "passages" in example and len(places) < len(passages):
         feedback = "Its evidence is not from every passage, so one of them is not needed."
         return Score(_NEARLY, feedback)
     has_options = bool(prediction.get("options"))
@@ -196,7 +195,7 @@ def _judged(
     """
     if agreement(question, gold) >= _ALIKE:
         return Score(1.0)
-    topic, before = example.get("topic") or "", example.get("before") or ""
+    topic, before = example.get("topic", ""), example.get("before", "")
     if passage and not _language(example).shared_words(question, f"{topic} {passage}"):
         return Score(0.0, f"It is about something else than the passage: {question!r}")
     if judge is None or not passage:
@@ -209,7 +208,7 @@ def _judged(
     probability = decision.probability if decision.probability is not None else float(decision.good)
     if not decision.good:
         return Score(_NEARLY * probability, f"A judge refuses {question!r}: {decision.reason}.")
-    stated = "" if unanswerable else str(judged.get("answer") or "")
+    stated = "" if unanswerable else one_line(judged.get("answer", ""))
     if stated and not _alike(answer, stated, LANGUAGES[language_of(passage)]):
         feedback = f"The passage answers it with {stated!r}, not {answer!r}."
         return Score(_NEARLY * probability, feedback)
@@ -229,7 +228,7 @@ def _fact(example: dspy.Example, prediction: Any, judge: Judge | None) -> Score:
 def _revised(example: dspy.Example, prediction: Any, judge: Judge | None) -> Score:
     question, answer = tidy_question(prediction.new_question), one_line(prediction.new_answer)
     language, style = _language(example), example.get("style")
-    expected = example.get("new_answer") or ""
+    expected = example.get("new_answer", "")
     if question.casefold() == example.question.casefold():
         return Score(0.0, "It repeats the question without the change.")
     if style == PERSONA:
@@ -280,10 +279,10 @@ def _answered(example: dspy.Example, prediction: Any, *_: Any) -> Score:
     if not is_stated:
         return Score(0.0, f"The passage answers it: {example.answer!r}.")
     value = _alike(example.answer, answer, language)
-    feedback = "" if value == 1 else f"The answer is {example.answer!r}, not {answer!r}."
     if has_words(example.passage, example.answer) and not has_words(example.passage, answer):
-        return Score(value * _UNCOPIED, f"{feedback} Copy the words of the passage.".strip())
-    return Score(value, feedback)
+        value *= _UNCOPIED
+    told = f"The answer is {example.answer!r}, in words of the passage, not {answer!r}."
+    return Score(value, told if value < 1 else "")
 
 
 def _phrases(example: dspy.Example, prediction: Any, *_: Any) -> Score:
@@ -355,7 +354,7 @@ def _profiles(text: str) -> list[frozenset[str]]:
 
 
 METRICS: Mapping[str, Metric] = {
-    name: Metric(name, score)
+    name: Metric(score)
     for score, names in {
         _decision: ("score", "judge", "compare", "review", "sound", "grounding"),
         _asked: ("ask", "combine", "ask_profiled", "program"),

@@ -3,6 +3,7 @@
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -62,13 +63,20 @@ def task(
     """
     if program is None and name not in STEPS:
         raise InputError(f"STEP {name}: there is no such step; choose from {', '.join(STEPS)}")
-    splits = in_splits(name, read_rows(files), program=program, own=read_rows(own), seed=seed)
+    facts: Any = getattr(program, "facts", None)
+
+    def asks(example: dspy.Example) -> bool:
+        # Of three passages in four, a guided program asks nothing, whatever its prompts are.
+        return facts is None or bool(facts(example.passage, example.topic))
+
+    found = in_splits(name, read_rows(files), program=program, own=read_rows(own), seed=seed)
+    splits = {split: list(islice(filter(asks, each), rows)) for split, each in found.items()}
     if missing := [split for split, of_split in splits.items() if not of_split]:
         raise CompileError(
             f"there are no {' and no '.join(missing)} rows for {name}; add some with --labels"
         )
     metric = METRICS[name if name in STEPS else "program"]
-    train, dev, test = (splits[split][:rows] for split in SPLITS)
+    train, dev, test = (splits[split] for split in SPLITS)
     return CompileTask(
         name,
         step(name) if program is None else program,
@@ -130,14 +138,16 @@ def _passages(
     program: dspy.Module, rows: Sequence[Row], own: Collection[str]
 ) -> list[dspy.Example]:
     """Return passages as inputs of a recipe, with all gold rows of each; beside those that have
-    some, own chunks that are good.
+    some, own chunks that are good, and all for guided models, which can ask about few.
     """
     writer = writer_of(program)
     found = [row for row in examples(writer, rows) if row.get("form", SIMPLE) == SIMPLE]
-    if writer == "fact":
-        found = [row for row in found if row.language == ENGLISH.code]
+    is_guided = writer == "fact"
     if writer != "combine":
-        found += [row for row in examples("score", rows) if row.good and row.id in own]
+        chunks = [row for row in examples("score", rows) if row.good]
+        found += [row for row in chunks if is_guided or row.id in own]
+    if is_guided:
+        found = [row for row in found if row.language == ENGLISH.code]
     groups = defaultdict(list)
     for row in found:
         groups[row.split, row.get("passages") or row.passage].append(row)

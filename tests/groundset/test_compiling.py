@@ -224,12 +224,12 @@ def test_program_of_guided_models(server, monkeypatch, word_encoder):
     shipped = load_compiled("shipped", "").heads["judge"]
     monkeypatch.setattr(embed, "open_embedder", lambda _: word_encoder(shipped.embedder))
     monkeypatch.setattr(models.open, "open_parser", lambda _: None)
+    monkeypatch.setattr(guided, "easy_facts", lambda *_: [Fact(FACT, "Jonas Alder", "Who built")])
     work = groundset.step("guided")
     assert (work.program.judge.name, work.program.grounding.name) == ("judge", "grounding")
     fit = dspy.Prediction(fit=True, probability=0.9)
     parts = {"parse": None, **dict.fromkeys(("judge", "score"), lambda **_: fit)}
     monkeypatch.setattr(labelling, "guided_parts", lambda *_: parts)
-    monkeypatch.setattr(guided, "easy_facts", lambda *_: [Fact(FACT, "Jonas Alder", "Who built")])
     options = {"optimizer": "bootstrap", "keep": True, "critic_lm": server.spec}
     report = compiled(server, "guided", **options)
     assert report.figures["after_test"] == 1

@@ -12,6 +12,7 @@ from scripted import response, user_turn
 from groundset.optimizers.metrics import METRICS
 from groundset.optimizers.prompts import CompileResult, compile_program, measure, state_of
 from groundset.optimizers.tasks import CompileTask, task
+from groundset.programs import guided
 from groundset.programs.english import Fact
 from groundset.programs.errors import CompileError, ModelError
 from groundset.programs.guided import Guided
@@ -145,17 +146,20 @@ class Guide(Judge):
 
 
 @pytest.mark.parametrize("name", ["bootstrap", "mipro", "gepa"])
-def test_program_of_guided_models(name, tmp_path):
+def test_program_of_guided_models(name, tmp_path, monkeypatch):
     def judge(**_):
         return dspy.Prediction(fit=True, probability=0.9)
 
+    facts = {True: [], False: [Fact(FACT, "Jonas Alder", "Who built")]}
+    monkeypatch.setattr(guided, "easy_facts", lambda text, *_: facts["has 0 gates" in text])
     files = [write(tmp_path / "golds.jsonl", golds(4))]
     work = task("guided", files, program=Guided(None, judge, score=judge))
-    work.program.facts = lambda *_: [Fact(FACT, "Jonas Alder", "Who built")]
     lm = opened(Guide())
-    assert sum(measure(work.program, work.testset, work.metric, lm=lm)) < 4
+    assert sum(measure(work.program, work.testset, work.metric, lm=lm)) < 3
     made = compile_program(work.program, work, name, lm=lm, prompt_lm=opened(Writer()), calls=200)
-    assert measure(made.program, work.testset, work.metric, lm=lm) == [1.0] * 4
+    assert measure(made.program, work.testset, work.metric, lm=lm) == [1.0] * 3, (
+        "without the passage that states no easy fact"
+    )
 
 
 def test_stock_optimizers_without_anything_of_ours(judging, asking, tmp_path):

@@ -51,7 +51,6 @@ RECORD = {
     "compiled": {
         "which": "prompts:/judge@champion",
         "steps": {"judge": "cd" * 32},
-        "heads": {"chunk": "ef" * 32},
         "prompts": {"judge": "prompts:/groundset-judge-m/1"},
     },
 }
@@ -131,7 +130,6 @@ def test_run_with_figures_parameters_and_a_dataset_with_contexts(store, run):
             "lm": "qwen",
             "compiled_steps": "judge",
             "state.judge": "cd" * 32,
-            "head.chunk": "ef" * 32,
             "prompt.judge": "prompts:/groundset-judge-m/1",
         }.items()
     )

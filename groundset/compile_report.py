@@ -110,10 +110,10 @@ class Report:
         tags = {"step": self.step, "ending": self.ending}
         if self.better is not None:
             tags["better"] = "yes" if self.better else "no"
-        candidates = {
-            f"candidates/{each.number:03}.json": json_text(asdict(each), indent=1)
-            for each in self.candidates
-        }
+        files: dict[str, Path | str] = {file.name: file for file in self.files}
+        for each in self.candidates:
+            text = json_text(asdict(each), indent=1)
+            files[f"candidates/{each.number:03}.json"] = text
         return Entry(
             f"groundset-{self.step}",
             f"{self.model} {self.optimizer}",
@@ -128,7 +128,7 @@ class Report:
                 Rows(f"{self.step}-{split}", split, [dict(row) for row in rows])
                 for split, rows in self.rows.items()
             ],
-            files={file.name: file for file in self.files} | candidates,
+            files=files,
             program=self.program if self.files else None,
             lm=self.lm,
         )

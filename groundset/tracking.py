@@ -111,19 +111,12 @@ def _from_uri(uri: str) -> Location:
     return Location(uri, None, parts.netloc or without_secrets(uri))
 
 
-@dataclass(frozen=True)
-class Rows:
-    """Rows that a run or a compile used, by their hash: the texts themselves are not logged."""
+class Rows(NamedTuple):
+    """Rows that a run or a compile used; only their hash and the names of columns are logged."""
 
     name: str
     use: str  # ``train``, ``dev``, ``test`` or ``evaluation``
     rows: Sequence[Mapping[str, Any]]
-
-    @property
-    def sha256(self) -> str:
-        """Return the hash of all rows in their order."""
-        content = json.dumps(self.rows, sort_keys=True, default=str)
-        return hashlib.sha256(content.encode("utf-8", "surrogatepass")).hexdigest()
 
 
 @dataclass
@@ -255,18 +248,19 @@ class Tracking:
             [RunTag(name, text) for name, text in entry.tags.items()],
         )
         inputs = []
-        for used in entry.rows:
-            columns = dict.fromkeys(name for row in used.rows for name in row)
-            schema = [{"name": name, "type": "string"} for name in columns]
+        for name, use, rows in entry.rows:
+            content = json.dumps(rows, sort_keys=True, default=str).encode()
+            sha256 = hashlib.sha256(content).hexdigest()
+            columns = dict.fromkeys(column for row in rows for column in row)
+            schema = [{"name": column, "type": "string"} for column in columns]
             dataset = Dataset(
-                used.name,
-                used.sha256[:_DIGEST],
+                name,
+                sha256[:_DIGEST],
                 source_type="code",
-                source=json_text({"tags": {"sha256": used.sha256}}),
+                source=json_text({"tags": {"sha256": sha256, "rows": len(rows)}}),
                 schema=json_text({"mlflow_colspec": schema}),
-                profile=json_text({"num_rows": len(used.rows)}),
             )
-            inputs.append(DatasetInput(dataset, [InputTag(_USE, used.use)]))
+            inputs.append(DatasetInput(dataset, [InputTag(_USE, use)]))
         self.client.log_inputs(run_id, inputs)
 
     def _log_files(self, run_id: str, files: Mapping[str, Path | str]) -> None:

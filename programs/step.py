@@ -171,7 +171,9 @@ class Step(dspy.Predict):
 
 
 # A class for each step: the name of a class is what traces show.
-_CLASSES = {name: type(name, (Step,), {"__module__": __name__}) for name in STEPS}
+_CLASSES: dict[str, type[Step]] = {
+    name: type(name, (Step,), {"__module__": __name__}) for name in STEPS
+}
 globals().update(_CLASSES)  # where pickles look for them
 
 

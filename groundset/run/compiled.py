@@ -84,22 +84,18 @@ class Compiled(NamedTuple):
     @property
     def digest(self) -> str:
         """Return a hash of all that affects a run."""
+        heads = {name: fitted.model_dump(mode="json") for name, fitted in self.heads.items()}
         weights = {name: file_sha256(file) for name, file in self.adapters.items()}
-        return _sha256([self._states(), self._heads(), weights])
+        return _sha256([self._values(), heads, weights])
 
-    def hashes(self) -> dict[str, dict[str, str]]:
-        """Return the hash of each state, and of each head."""
-        return {
-            kind: {name: _sha256(value) for name, value in sorted(values.items())}
-            for kind, values in (("steps", self._states()), ("heads", self._heads()))
-        }
+    @property
+    def hashes(self) -> dict[str, str]:
+        """Return the hash of each state."""
+        return {name: _sha256(value) for name, value in sorted(self._values().items())}
 
-    def _states(self) -> dict[str, Any]:
+    def _values(self) -> dict[str, Any]:
         ignored = {"lm", "traces", "train"}
         return {name: state.model_dump(exclude=ignored) for name, state in self.states.items()}
-
-    def _heads(self) -> dict[str, Any]:
-        return {name: fitted.model_dump(mode="json") for name, fitted in self.heads.items()}
 
     def apply(self, programs: Iterable[dspy.Module]) -> None:
         """Load the states into the predictors of programs that have the name of their step."""

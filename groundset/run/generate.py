@@ -136,7 +136,7 @@ class _Setup(NamedTuple):
             "models": self.models(),
             "compiled": {
                 "which": options.compiled,
-                **compiled.hashes(),
+                "steps": compiled.hashes,
                 "prompts": dict(compiled.prompts),
                 "sha256": compiled.digest,
             },

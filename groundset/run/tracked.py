@@ -68,7 +68,7 @@ def _parameters(record: Mapping[str, Any], hidden: tuple[str, ...]) -> dict[str,
         settings[f"version.{name}"] = version
     compiled = record.get("compiled", {})
     settings["compiled_steps"] = ", ".join(compiled.get("steps", ()))
-    for kind, shown in (("steps", "state"), ("heads", "head"), ("prompts", "prompt")):
+    for kind, shown in (("steps", "state"), ("prompts", "prompt")):
         for step, told in compiled.get(kind, {}).items():
             settings[f"{shown}.{step}"] = told
     return settings

@@ -30,66 +30,54 @@ def judging(body):
     return REFUSED if vague and len(body["messages"]) > 8 else KEPT.format(answer="Jonas Alder")
 
 
-class Compiles:
-    """Runs the same command in child processes, in one folder after the other."""
+def compiling(server, out, labels, track="--no-track"):
+    """Start the command in a process of its own, and return that."""
+    options = (
+        f"compile judge --optimizer random-search --lm {server.spec} --rows 8 --budget-calls 90"
+        f" --quiet {track} --out {out}"
+    )
+    process = CHILDREN.Process(target=command, args=(options.split(), labels))
+    process.start()
+    return process
 
-    def __init__(self, server, labels):
-        self.server, self.labels = server, labels
 
-    def start(self, out, track="--no-track"):
-        options = (
-            f"compile judge --optimizer random-search --lm {self.server.spec} --rows 8"
-            f" --budget-calls 90 --quiet {track} --out {out}"
-        )
-        process = CHILDREN.Process(target=command, args=(options.split(), self.labels))
-        process.start()
-        return process
+def kill(process, is_time):
+    while not is_time():
+        assert process.is_alive()
+        time.sleep(0.001)
+    process.kill()
+    process.join()
 
-    def finish(self, out):
-        """Compile to the end; return what was reported but for times, and what is served."""
-        process = self.start(out)
-        process.join()
-        assert process.exitcode == 0
-        record = json.loads((out / "records" / "judge.json").read_text("utf-8"))
-        figures = {
-            name: value
-            for name, value in record["figures"].items()
-            if name not in ("replayed", "call_seconds")
-        }
-        return figures, record["ending"], (out / "judge.json").read_text("utf-8")
 
-    def kill(self, out, is_time, *track):
-        process = self.start(out, *track)
-        while not is_time():
-            assert process.is_alive()
-            time.sleep(0.001)
-        process.kill()
-        process.join()
-
-    def asked(self):
-        return Counter(json.dumps(body, sort_keys=True) for body in self.server.bodies)
+def finish(process, out):
+    """Return what was reported but for times, and what is served."""
+    process.join()
+    assert process.exitcode == 0
+    record = json.loads((out / "records" / "judge.json").read_text("utf-8"))
+    for name in ("replayed", "call_seconds"):
+        del record["figures"][name]
+    return record["figures"], record["ending"], (out / "judge.json").read_text("utf-8")
 
 
 def test_killed_compiles_go_on_where_they_were(tmp_path):
     labels = write(tmp_path / "labels.jsonl", questions(8))
-    with serving(judging) as server:
-        compiles = Compiles(server, labels)
-        whole = compiles.finish(tmp_path / "whole" / "out")
-        requests = compiles.asked()
-        assert whole[0]["gain_test"] == 0.5
-        assert whole[0]["calls"] == requests.total() == len(requests)
+    whole, out = tmp_path / "whole", tmp_path / "out"
+    with serving(judging) as server, socket.create_server(("127.0.0.1", 0)) as silent:
+        report = finish(compiling(server, whole, labels), whole)
+        requests = Counter(map(str, server.bodies))
+        assert report[0]["gain_test"] == 0.5
+        assert report[0]["calls"] == requests.total() == len(requests)
         server.bodies.clear()
-        out = tmp_path / "killed" / "out"
-        for number in range(KILLS - 1):
-            paid = len(requests) * (number + 1) // KILLS
-            compiles.kill(out, lambda paid=paid: len(server.bodies) >= paid)
+        for number in range(1, KILLS):
+            paid = len(requests) * number // KILLS
+            kill(compiling(server, out, labels), lambda paid=paid: len(server.bodies) >= paid)
             assert not load_compiled(str(out), "any").states
-        with socket.create_server(("127.0.0.1", 0)) as silent:
-            # A tracking server that never answers: it is killed after the state was written.
-            track = f"--tracking http://127.0.0.1:{silent.getsockname()[1]}"
-            compiles.kill(out, (out / "judge.json").exists, track)
-        assert compiles.finish(out) == whole
-        again = compiles.asked() - requests
-        assert compiles.asked().keys() == requests.keys()
-        assert again.total() <= KILLS - 1, "more was repeated than was in flight at a kill"
-    print(f"{KILLS} kills, {len(requests)} calls, {again.total()} in flight repeated")
+        # A tracking server that never answers: it is killed after the state was written.
+        track = f"--tracking http://127.0.0.1:{silent.getsockname()[1]}"
+        kill(compiling(server, out, labels, track), (out / "judge.json").exists)
+        assert finish(compiling(server, out, labels), out) == report
+        asked = Counter(map(str, server.bodies))
+    again = (asked - requests).total()
+    assert asked.keys() == requests.keys()
+    assert again < KILLS, "more was repeated than was in flight at a kill"
+    print(f"{KILLS} kills, {len(requests)} calls, {again} in flight repeated")

@@ -14,11 +14,13 @@ import pytest
 from evaluation_sets import chunk, sample
 from mlflow.entities.trace_location import MlflowExperimentLocation
 from refusal import refuses
+from scripted import scripted_lm
 
 from groundset import tracking
 from groundset.compile_report import Report
 from groundset.optimizers.prompts import Candidate
 from groundset.programs.errors import StateError, TrackingError
+from groundset.programs.heads import HeadJudge, LinearHead, StepHeads
 from groundset.programs.onechunk import OneChunk
 from groundset.programs.step import step
 from groundset.programs.types import Reject
@@ -51,7 +53,6 @@ RECORD = {
     "compiled": {
         "which": "prompts:/judge@champion",
         "steps": {"judge": "cd" * 32},
-        "heads": {"chunk": "ef" * 32},
         "prompts": {"judge": "prompts:/groundset-judge-m/1"},
     },
 }
@@ -131,7 +132,6 @@ def test_run_with_figures_parameters_and_a_dataset_with_contexts(store, run):
             "lm": "qwen",
             "compiled_steps": "judge",
             "state.judge": "cd" * 32,
-            "head.chunk": "ef" * 32,
             "prompt.judge": "prompts:/groundset-judge-m/1",
         }.items()
     )
@@ -265,6 +265,26 @@ def test_registered_prompts_are_read_back_as_states(store):
     for prompt, message in refused.items():
         with refuses(rf"^--compiled prompts:/{prompt}: {message}[^\n]*$", StateError):
             read_own(f"prompts:/{prompt}", where)
+
+
+@pytest.mark.filterwarnings("ignore:.*Any type hint")  # of MLflow, when it is imported
+def test_spans_have_the_names_of_steps_tokens_and_heads(store, word_encoder):
+    lm, _ = scripted_lm({"ask": "Question: none"})
+    head = LinearHead(weights={}, bias=2.0)
+    heads = StepHeads(step="judge", embedder="0" * 64, threshold=0.5, heads={"fit": head})
+    dspy.configure(lm=lm)
+    with store._current():
+        mlflow.dspy.autolog()
+        traces = []
+        for called in (step("ask"), HeadJudge("judge", heads, word_encoder())):
+            called(passage="It is red.", question="Which?")
+            mlflow.flush_trace_async_logging()
+            traces.append(mlflow.get_trace(mlflow.get_last_active_trace_id()))
+        mlflow.dspy.autolog(disable=True)
+    asked, judged = (trace.data.spans[0] for trace in traces)
+    assert asked.name == "ask.forward"
+    assert asked.get_attribute("mlflow.chat.tokenUsage")["output_tokens"] == 2
+    assert (judged.span_type, judged.get_attribute("step")) == ("HEAD", "judge")
 
 
 def test_servers_get_figures_only_unless_texts_are_asked_for(store, run, monkeypatch):

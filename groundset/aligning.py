@@ -23,7 +23,7 @@ import regex
 from rapidfuzz import fuzz
 
 from groundset import __version__
-from groundset.corpus.corpus import Corpus, read_corpus
+from groundset.corpus.corpus import Corpus, documents_digest, read_corpus
 from groundset.corpus.options import CorpusOptions
 from groundset.files import json_text
 from groundset.options import DEFAULT_EMBEDDER, option
@@ -48,7 +48,6 @@ STATUSES: Mapping[str, str] = {  # what has changed least comes first
     "lost": "its evidence is in no chunk, or has changed",
 }
 _TOO_MANY_LOST = 4  # the exit status
-_CUT = {"chunker", "chunk_size", "chunk_overlap", "merge", "min_length", "columns"}
 _AROUND = 300  # characters
 # of what stands around such evidence; texts that have nothing to do with each other reach 50
 _MIN_RATIO = 65.0
@@ -140,9 +139,9 @@ def carry_over(options: AlignOptions) -> Run:
     options = _cut_alike(options, run.record.get("configuration") or {})
     used = (run.record.get("models") or {}).get("embedder") or {}
     embedder = embed.open_embedder(options.embedder or used.get("name") or DEFAULT_EMBEDDER)
-    from groundset.run.generate import documents_digest  # with DSPy, which would slow down the help
-
-    cut = options.model_dump(mode="json", include=_CUT) | {"merge": options.merge or 1}
+    cut = options.model_dump(mode="json", include=options.with_fact("cuts")) | {
+        "merge": options.merge or 1
+    }
     identity = {"version": __version__, "documents": documents_digest(options)}
     identity["embedder"] = f"{embedder.name} {embedder.sha256}"
     with Progress(quiet=options.quiet) as progress:
@@ -177,7 +176,7 @@ def carry_over(options: AlignOptions) -> Run:
 
 def _cut_alike(options: AlignOptions, configuration: Mapping[str, Any]) -> AlignOptions:
     """Return the options with those of a run on how to cut, where they do not say otherwise."""
-    names = _CUT - options.model_fields_set
+    names = options.with_fact("cuts") - options.model_fields_set
     if "chunker" in options.model_fields_set:
         names -= {"chunk_size", "chunk_overlap"}
     inherited = {name: configuration[name] for name in names & configuration.keys()}

@@ -63,8 +63,7 @@ def with_keywords(
     *own, last = inspect.signature(function).parameters.values()
     options: type[Options] = last.annotation
     fields: dict[str, Any] = dict(options.model_fields)
-    shown = {name: field.json_schema_extra for name, field in fields.items()}
-    keywords = [name for name, extra in shown.items() if extra and not extra["command_only"]]
+    keywords = [name for name in fields if name not in options.with_fact("command_only")]
     names = tuple(dict.fromkeys((*positional, *keywords)))
     types = get_type_hints(options)  # without what validates them
     taken = [_parameter(name, fields[name], types[name], name in positional) for name in names]

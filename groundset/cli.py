@@ -158,11 +158,9 @@ def options_of(function: Callable[..., Any]) -> "type[Options]":
 
 def _parameter(name: str, field: "FieldInfo", flag: str) -> inspect.Parameter:
     """Return an option for Typer; None means not given, the model parses numbers and choices."""
-    from groundset.options import value_types
+    from groundset.options import facts_of, value_types
 
-    extra: dict[str, Any] = (
-        field.json_schema_extra if isinstance(field.json_schema_extra, dict) else {}
-    )
+    extra = facts_of(field)
     types = list(value_types(field.annotation))
     choices = "|".join(str(each) for each in types if isinstance(each, str))
     number = next((kind.__name__ for kind in (int, float) if kind in types), "")

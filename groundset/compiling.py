@@ -5,12 +5,13 @@ one model.
 import sys
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
+from dataclasses import replace
 from datetime import UTC, datetime
 from importlib.metadata import version
 from pathlib import Path
 from shutil import copyfile
 from tempfile import TemporaryDirectory
-from typing import Any, Self
+from typing import Annotated, Any, Self
 
 import numpy as np
 from pydantic import BaseModel, model_validator
@@ -27,7 +28,7 @@ from groundset.optimizers.heads import Measures, fit_heads, is_worse, measures_o
 from groundset.optimizers.labels import ROWS, read_rows
 from groundset.optimizers.prompts import OPTIMIZERS, compile_program, measure, row_id, state_of
 from groundset.optimizers.tasks import CompileTask, task, writes
-from groundset.options import DEFAULT_EMBEDDER, Options, option
+from groundset.options import DEFAULT_EMBEDDER, LM, Named, Options, imported, is_own, option
 from groundset.printing import Progress, say
 from groundset.programs.errors import InputError, ModelError, TrackingError
 from groundset.programs.heads import HEAD_STEPS, load_heads
@@ -63,18 +64,23 @@ class CompileOptions(Options):
         metavar="STEP...",
         argument=True,
     )
-    optimizer: str = option(
+    optimizer: Annotated[Named, "dspy.Teleprompter"] = option(
         "labeled",
-        "labeled, bootstrap, random-search, mipro, gepa, simba; heads; finetune.",
+        "labeled, bootstrap, random-search, mipro, gepa, simba; heads; finetune; or your own,"
+        " package.module:name of an optimizer of DSPy.",
         metavar="NAME",
     )
-    lm: str | None = option(
-        None, "The model to compile for; not needed for heads.", metavar="MODEL"
+    metric: Annotated[Named, "Callable[..., Any]"] | None = option(
+        None,
+        "Your own metric of rows and predictions.",
+        metavar="MODULE:NAME",
+        shown="that of the step",
     )
-    prompt_lm: str | None = option(
+    lm: LM | None = option(None, "The model to compile for; not needed for heads.", metavar="MODEL")
+    prompt_lm: LM | None = option(
         None, "The model that writes instructions.", metavar="MODEL", shown="--lm"
     )
-    critic_lm: str | None = option(
+    critic_lm: LM | None = option(
         None, "The model that judges what no gold row has.", metavar="MODEL", shown=JUDGE_LM
     )
     labels: tuple[Path, ...] = option(
@@ -104,7 +110,8 @@ class CompileOptions(Options):
 
     @model_validator(mode="after")
     def _check(self) -> Self:
-        if self.optimizer not in (known := (*OPTIMIZERS, HEADS, FINETUNE)):
+        known = (*OPTIMIZERS, HEADS, FINETUNE)
+        if self.optimizer not in known and not is_own(self.optimizer):
             raise ValueError(f"--optimizer {self.optimizer}: choose one of {', '.join(known)}")
         if self.lm is None and self.optimizer != HEADS:
             raise ValueError(
@@ -225,6 +232,8 @@ def _for_model(name: str, options: CompileOptions, progress: Progress) -> Report
             rows=most,
             seed=options.seed,
         )
+        if options.metric:
+            work = replace(work, metric=imported(options.metric, "--metric"))
         begun = _begin(journal, name, model, options)
         Compiled(begun.states, {}, {}).apply([work.program])
         if options.optimizer == FINETUNE:
@@ -303,10 +312,11 @@ def _prompted(
         progress.phase(f"Measuring what is served on {split} rows", len(of_split))
         before[split] = measure(task.program, of_split, task.metric, **shared)
     progress.phase(f"Compiling {task.name} by {options.optimizer}: calls", options.budget_calls)
+    name = options.optimizer
     compiled = compile_program(
         task.program,
         task,
-        options.optimizer,
+        name if name in OPTIMIZERS else imported(name, "--optimizer"),
         prompt_lm=prompt_model.lm if prompt_model else None,
         calls=options.budget_calls,
         seed=options.seed,

@@ -7,13 +7,24 @@ a parameter.
 
 import difflib
 import functools
+import os
 import re
+import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
+from pkgutil import resolve_name
 from types import UnionType
 from typing import Annotated, Any, Literal, ParamSpec, Self, TypeVar, Union, get_args, get_origin
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    Field,
+    PlainValidator,
+    ValidationError,
+    field_validator,
+)
+from pydantic.fields import FieldInfo
 
 from groundset import privacy
 from groundset.programs.errors import GroundsetError, InputError
@@ -44,27 +55,35 @@ _REASONS = {  # messages by type of pydantic error; other messages are its own
 _SPELLED = re.compile(r"(?P<command>`[^`]*`)|(?<![\w-])--(?P<no>no-)?(?P<name>[a-z][a-z-]+)")
 
 
+# What is known of an option beside its type and text, with the defaults.
+_FACTS: Mapping[str, Any] = {
+    "metavar": None,  # the placeholder of the value in the help; by default its type or choices
+    "short": None,  # a one-letter flag, such as ``-q``
+    "shown": None,  # the text of the default in the help, if it is not the value
+    "argument": False,  # it is a positional argument of the command
+    "command_only": False,  # Python has no such parameter
+    "free": False,  # it may change when a run goes on, or is compared by the content it names
+    "cuts": False,  # it says how documents are cut
+    "guided": True,  # guided models can do it, too
+    "private": False,  # it holds texts or places of the user, which are not published
+}
+
+
 def option(
     default: Any,  # ``...`` for a required option
     description: str,  # the help text
-    *,
-    metavar: str
-    | None = None,  # the placeholder of the value in the help; by default its type or choices
-    short: str | None = None,  # a one-letter flag, such as ``-q``
-    shown: str | None = None,  # the text of the default in the help, if it is not the value
-    argument: bool = False,  # whether it is a positional argument of the command
-    command_only: bool = False,  # whether Python has no such parameter
-    **limits: Any,  # constraints of pydantic's ``Field``, such as ``ge``
+    **facts: Any,  # of :data:`_FACTS`, and constraints of pydantic's ``Field``, such as ``ge``
 ) -> Any:
     """Declare an option as a field of a pydantic model."""
-    extra: dict[str, Any] = {
-        "metavar": metavar,
-        "short": short,
-        "shown": shown,
-        "argument": argument,
-    }
-    extra["command_only"] = command_only
-    return Field(default, description=description, json_schema_extra=extra, **limits)
+    known = {name: facts.pop(name, usual) for name, usual in _FACTS.items()}
+    return Field(default, description=description, json_schema_extra=known, **facts)
+
+
+def facts_of(field: FieldInfo) -> dict[str, Any]:
+    """Return what is known of an option."""
+    facts = field.json_schema_extra
+    assert isinstance(facts, dict)
+    return facts
 
 
 class Options(BaseModel):
@@ -81,6 +100,11 @@ class Options(BaseModel):
             if isinstance(path, Path) and {"\0", "\r"} & set(str(path)):
                 raise ValueError("a path must not contain a carriage return or NUL")
         return value
+
+    @classmethod
+    def with_fact(cls, fact: str, value: bool = True) -> set[str]:
+        """Return the names of the options that have a fact."""
+        return {name for name, each in cls.model_fields.items() if facts_of(each)[fact] == value}
 
     @classmethod
     def parse(cls, values: Mapping[str, Any]) -> Self:
@@ -116,6 +140,60 @@ class Options(BaseModel):
         return f"{option_name(cls, name)}{value}: {reason}"
 
 
+class Name(str):
+    """The name of an object that was given in Python, with the object."""
+
+    given: Any = None
+
+
+def named(value: Any) -> str:
+    """Return a text as it is, and of anything else its name: ``module:name``, of a language model
+    ``provider/model``.
+
+    Raises:
+        ValueError: there is none.
+    """
+    if not value and isinstance(value, str | None):
+        raise ValueError("must not be empty")
+    if isinstance(value, str):
+        return value
+    owner = value if hasattr(value, "__qualname__") else type(value)
+    is_model = hasattr(value, "infer_provider")  # of DSPy, which is not imported for that
+    name = Name(value.model if is_model else f"{owner.__module__}:{owner.__qualname__}")
+    name.given = value
+    return name
+
+
+# An option whose value has a name, ``package.module:name`` if it is the user's own; Python also
+# takes the object itself, whose type stands beside it for type checkers.
+Named = Annotated[str, PlainValidator(named)]
+LM = Annotated[Named, "dspy.LM"]
+Module = Annotated[Named, "dspy.Module", "type[dspy.Module]"]
+
+
+def is_own(name: str) -> bool:
+    """Return whether a name is that of something of the user, in Python or in a module."""
+    return isinstance(name, Name) or ":" in name
+
+
+def imported(name: str, flag: str) -> Any:
+    """Return what a user's name stands for; modules are found from the working folder, too.
+
+    Raises:
+        InputError: it cannot be imported.
+    """
+    if isinstance(name, Name):
+        return name.given
+    sys.path += [] if os.getcwd() in sys.path else [os.getcwd()]  # noqa: PTH109
+    try:
+        return resolve_name(name)
+    except (ImportError, AttributeError, ValueError) as error:
+        raise InputError(
+            f"{flag} {name}: cannot be imported ({error}); write package.module:name, and start"
+            " where the package lies"
+        ) from error
+
+
 def option_name(options: type[BaseModel], name: str) -> str:
     """Return the spelling of a field on the command line: ``--chunk-size``, ``DOCS`` for an
     argument.
@@ -123,8 +201,7 @@ def option_name(options: type[BaseModel], name: str) -> str:
     ``as_json`` is ``--json``, because pydantic's models have an attribute ``json``.
     """
     field = options.model_fields.get(name)
-    extra = field.json_schema_extra if field else None
-    is_argument = isinstance(extra, dict) and extra.get("argument")
+    is_argument = field and facts_of(field)["argument"]
     return name.upper() if is_argument else "--" + name.removeprefix("as_").replace("_", "-")
 
 

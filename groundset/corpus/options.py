@@ -6,12 +6,12 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
 
-from pydantic import BeforeValidator, model_validator
+from pydantic import BeforeValidator, PlainValidator, model_validator
 
 from groundset.corpus.find import find_documents
 from groundset.corpus.parsing import SUFFIXES
 from groundset.files import check_target, is_stream, json_line, whole_file
-from groundset.options import DEFAULT_EMBEDDER, Options, option
+from groundset.options import DEFAULT_EMBEDDER, Options, named, option
 from groundset.printing import say
 from groundset.programs.errors import InputError
 
@@ -34,6 +34,34 @@ ChunkerName = Literal["recursive", "sentence", "word", "token", "semantic"]
 _SIZES = {"word": 200, "token": 256}
 
 
+def parse_readers(given: Any) -> Any:
+    """Return the names of functions by suffix, of a text such as ``.xyz=package.module:name``, or
+    of a mapping to functions.
+
+    Raises:
+        ValueError: it has another form, or a function that no other process can import.
+    """
+    if isinstance(given, str):
+        pairs = [part.partition("=")[::2] for part in given.split(",")]
+    else:
+        pairs = [(suffix, named(function)) for suffix, function in dict(given).items()]
+    for suffix, name in pairs:
+        module, _, function = name.partition(":")
+        if not (suffix.startswith(".") and module and function):
+            raise ValueError("write .SUFFIX=package.module:name")
+        if module == "__main__" or "<" in function:
+            raise ValueError(
+                f"{function}: files are read in other processes, so it must stand at the top of a"
+                " module that they can import"
+            )
+    return {suffix.lower(): str(name) for suffix, name in pairs}
+
+
+Readers = Annotated[
+    dict[str, str], PlainValidator(parse_readers), "Mapping[str, Callable[[bytes], str]]"
+]
+
+
 class CorpusOptions(Options):
     """Which documents are read, and how they are cut."""
 
@@ -42,33 +70,49 @@ class CorpusOptions(Options):
         "Files, folders or globs: txt, md, html, pdf, docx and more.",
         metavar="DOCS",
         argument=True,
+        free=True,
+        private=True,
     )
     exclude: tuple[str, ...] = option(
-        (), "Leave out by name or path below DOCS: drafts, '*.log'.", metavar="GLOB"
+        (), "Leave out by name or path below DOCS: drafts, '*.log'.", metavar="GLOB", free=True
     )
     chunks: Path | None = option(
-        None, "Your own chunks: JSON lines or parquet with doc_id and contents.", metavar="FILE"
+        None,
+        "Your own chunks: JSON lines or parquet with doc_id and contents.",
+        metavar="FILE",
+        free=True,
+        private=True,
     )
-    chunker: ChunkerName = option("recursive", "How documents are cut.")
+    chunker: ChunkerName = option("recursive", "How documents are cut.", cuts=True)
     chunk_size: int | None = option(
         None,
         "Size in characters (recursive, sentence, semantic), words (word) or tokens (token).",
         shown="1000 characters, 200 words, 256 tokens",
         ge=1,
+        cuts=True,
     )
-    chunk_overlap: int = option(0, "Overlap of neighbouring chunks, in the same unit.", ge=0)
+    chunk_overlap: int = option(
+        0, "Overlap of neighbouring chunks, in the same unit.", ge=0, cuts=True
+    )
     merge: int | None = option(
-        None, "Join this many consecutive chunks.", shown="1; profiled: 3", ge=1
+        None, "Join this many consecutive chunks.", shown="1; profiled: 3", ge=1, cuts=True
     )
-    min_length: int = option(100, "Drop shorter chunks, in characters.", ge=0)
+    min_length: int = option(100, "Drop shorter chunks, in characters.", ge=0, cuts=True)
+    readers: Readers = option(
+        {},
+        "Your own reader of a format: a function of the bytes of a file that returns Markdown.",
+        metavar=".SUFFIX=MODULE:NAME,...",
+    )
     columns: _Columns = option(
         {},
         "The columns of .csv and .tsv files that hold questions and answers, where their names do"
         " not say so: question=Subject,answer=Resolution.",
         metavar="question=NAME,answer=NAME",
+        cuts=True,
+        private=True,
     )
     verbose: bool = option(
-        False, "Name what is left out, and print a local model's log.", short="-v"
+        False, "Name what is left out, and print a local model's log.", short="-v", free=True
     )
 
     @model_validator(mode="after")
@@ -131,7 +175,8 @@ def chunk(options: ChunkOptions) -> None:
     if not is_stream(out):
         targets.append(out.with_name(f"{out.name.removesuffix('.jsonl')}.docs.jsonl"))
     found, _ = find_documents(options.documents, options.exclude)
-    read = [options.chunks, *(file for file, _ in found if file.suffix.lower() in SUFFIXES)]
+    known = {*SUFFIXES, *options.readers}
+    read = [options.chunks, *(file for file, _ in found if file.suffix.lower() in known)]
     for target in targets:
         check_target(target)
         if target.resolve() in {path.resolve() for path in read if path}:

@@ -8,7 +8,8 @@ of all chunks of a document fit, its text is made of the chunks, with line ends 
 the chunks are joined, and the offsets are kept in their metadata.
 """
 
-from collections.abc import Mapping, Sequence
+import hashlib
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import accumulate
 from pathlib import Path
 from typing import Any
@@ -16,6 +17,7 @@ from typing import Any
 from groundset.corpus.find import portable
 from groundset.corpus.parsing import name_title
 from groundset.corpus.read import document_id, modified
+from groundset.files import write_rows
 from groundset.programs.errors import InputError
 from groundset.programs.text import composed
 from groundset.programs.types import Chunk, Document
@@ -155,3 +157,14 @@ def _text_from_offsets(chunks: Sequence[Chunk]) -> str | None:
             return None
         whole += text[len(overlap) :]
     return whole
+
+
+def write_texts(file: Path, texts: Iterable[str | Mapping[str, Any]]) -> None:
+    """Write passages as chunks, with ids made of their content if they have none."""
+    rows = []
+    for text in texts:
+        row = {"text": text} if isinstance(text, str) else text
+        content = repr(sorted(row.items())).encode("utf-8", "replace")
+        name = hashlib.sha256(content).hexdigest()[:16]
+        rows.append({"chunk_id": name, "doc_id": name, **row})
+    write_rows(file, rows)

@@ -5,11 +5,13 @@ with a reason.
 import hashlib
 import json
 import re
+import sys
 import unicodedata
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime
 from pathlib import Path
+from pkgutil import resolve_name
 from threading import local
 from types import MappingProxyType
 from typing import Any
@@ -29,6 +31,7 @@ from groundset.corpus.parsing import (
     suffix_of,
     telling_title,
 )
+from groundset.options import imported
 from groundset.programs.types import Chunk, Document
 
 # Limits for one file. HTML takes a hundred times its size in memory (10 MB: 1 GB), a PDF of a
@@ -73,10 +76,12 @@ def read_files(
     Raises:
         InputError: the cluster does not answer.
     """
-    cut = options and options.model_dump(
-        include={"chunker", "chunk_size", "chunk_overlap", "merge", "min_length"}
-    )
-    about = {"cut": cut, "columns": dict(columns)}
+    cut = options and options.model_dump(include=options.with_fact("cuts") - {"columns"})
+    functions = {
+        suffix: (name, _folder_of(imported(name, "--readers")))
+        for suffix, name in (options.readers if options else {}).items()
+    }
+    about = {"cut": cut, "columns": dict(columns), "readers": functions}
     requests = [{"path": str(file.absolute()), "name": name, **about} for file, name in files]
     if engine != "local":
         from groundset.corpus.ray import mapped
@@ -135,9 +140,10 @@ class Reader:
 def read_document(request: dict[str, Any]) -> dict[str, Any]:
     """Read the document in a file and cut it; argument and result are JSON."""
     file, name = Path(request["path"]), request["name"]
+    suffix = suffix_of(name)
     try:
-        parsed = _parsed(file, suffix_of(name))
-        if suffix_of(name) in (".csv", ".tsv"):
+        parsed = _parsed(file, suffix, request["readers"].get(suffix))
+        if suffix in (".csv", ".tsv"):
             parsed = _with_columns(parsed, request["columns"])
     except UnparsableError as error:
         return {"reason": str(error)}
@@ -185,14 +191,25 @@ def modified(file: Path) -> datetime | None:
         return None
 
 
-def _parsed(file: Path, suffix: str) -> Parsed:
+def _folder_of(function: Any) -> str:
+    """Return the folder that the package of a function is imported from."""
+    module = sys.modules[function.__module__]
+    return str(Path(str(module.__file__)).parents[module.__name__.count(".")])
+
+
+def _parsed(file: Path, suffix: str, reader: Sequence[str] | None) -> Parsed:
     if not file.is_file():
         raise UnparsableError("not a regular file")
-    if suffix.removesuffix(".erb") not in SUFFIXES:
+    if not reader and suffix.removesuffix(".erb") not in SUFFIXES:
         raise UnparsableError(f"unsupported type {suffix}{_MENDS.get(suffix, '')}")
     if file.stat().st_size > MAX_FILE_MB << 20:
         raise UnparsableError(f"larger than {MAX_FILE_MB} MB")
-    parsed = parse(file.read_bytes(), suffix)
+    data = file.read_bytes()
+    if reader:
+        name, folder = reader
+        sys.path.append(folder)
+        data, suffix = str(resolve_name(name)(data)).encode(), ".md"
+    parsed = parse(data, suffix)
     if sum(map(str.isalnum, parsed.text)) < MIN_CHARACTERS:
         raise UnparsableError("too little text")
     return parsed

@@ -18,6 +18,7 @@ from groundset.exports.sets import EvaluationSet
 from groundset.printing import printable
 from groundset.programs.faq import STATED
 from groundset.programs.types import Chunk, Sample
+from groundset.run.options import GenerateOptions
 from groundset.run.recipes import GIVEN
 from groundset.run.record import listed, signed
 from groundset.stats import wilson
@@ -53,30 +54,8 @@ _RECORD = (
     "chunks",
     "versions",
 )
-_CONFIGURATION = (
-    "recipe",
-    "size",
-    "seed",
-    "guided",
-    "critic",
-    "chunk_critic",
-    "panel",
-    "mix",
-    "kinds",
-    "answers",
-    "language",
-    "max_rank",
-    "hard",
-    "min_chunks",
-    "max_chunks",
-    "across_documents",
-    "clues",
-    "top_k",
-    "chunk_size",
-    "chunk_overlap",
-    "merge",
-    "min_length",
-)
+# Of how a run was made: what must be the same for it to go on, and nothing private.
+_SETTINGS = GenerateOptions.with_fact("private", False) - GenerateOptions.with_fact("free")
 _STATED = "stated, with their answers, by the documents themselves"
 _MADE = {None: "taken from a set of another tool", GIVEN: "asked by users and answered by a model"}
 _PERSONAL = {
@@ -111,8 +90,8 @@ def public_record(record: Mapping[str, Any]) -> dict[str, Any]:
         **{name: _without_paths(record[name]) for name in _RECORD if record.get(name) is not None},
         "configuration": {
             name: configuration[name]
-            for name in _CONFIGURATION
-            if configuration.get(name) is not None
+            for name in GenerateOptions.model_fields
+            if name in {*_SETTINGS, "size"} and configuration.get(name) is not None
         },
         "models": {
             role: {

@@ -2,13 +2,13 @@
 
 from contextlib import ExitStack
 from pathlib import Path
-from typing import NamedTuple
+from typing import Annotated, NamedTuple
 
 from groundset.exports.dataset import make_dataset
-from groundset.exports.formats import CORPUS, EXPORTS, MLFLOW
+from groundset.exports.formats import CORPUS, EXPORTS, MLFLOW, Export
 from groundset.exports.sets import Shares, joined
 from groundset.files import check_own, whole_folder
-from groundset.options import Options, option
+from groundset.options import Named, Options, imported, is_own, option
 from groundset.printing import say
 from groundset.programs.errors import InputError
 from groundset.run.run import open_run
@@ -37,9 +37,10 @@ class ExportOptions(Options):
     """
 
     runs: tuple[Path, ...] = option(..., "The folders of runs.", metavar="RUN...", argument=True)
-    format: str = option(
+    format: Annotated[Named, "Callable[[EvaluationSet, Path], object]"] = option(
         ...,
-        f"What to write: {_SHOWN}. Several, separated by commas, get a folder each.",
+        f"What to write: {_SHOWN}. Several, separated by commas, get a folder each. Or your own,"
+        " package.module:name of a function of the set and the folder.",
         metavar="NAME,...",
     )
     out: Path = option(..., "The folder for the files.", metavar="DIR")
@@ -78,10 +79,10 @@ def export_run(options: ExportOptions) -> Exported:
         TrackingError: the store of an evaluation dataset failed; nothing was written.
     """
     names = list(dict.fromkeys(name.strip() for name in options.format.split(",")))
-    for name in names:
-        if name not in EXPORTS:
-            raise InputError(f"--format {name}: no such format; choose one of {', '.join(EXPORTS)}")
-    if options.splits and not any(EXPORTS[name].splits for name in names):
+    if is_own(options.format):
+        names = [options.format]
+    rows = {name: _row(name) for name in names}
+    if options.splits and not any(row.splits for row in rows.values()):
         raise InputError(f"--splits: only for {_WITH_SPLITS}; omit it or add such a format")
     if (options.tracking or options.track_texts) and MLFLOW not in names:
         raise InputError(
@@ -94,12 +95,25 @@ def export_run(options: ExportOptions) -> Exported:
     content = joined(runs, signed=options.signed, shares=options.splits)
     with ExitStack() as stack:
         for name, folder in folders.items():
-            row = EXPORTS[name]
-            whole = whole_folder(folder, last=next(iter(row.files)), checked=True)
+            row = rows[name]
+            whole = whole_folder(folder, last=next(iter(row.files), ""), checked=True)
             row.write_to(stack.enter_context(whole), content)
         if MLFLOW in names:
             make_dataset(
                 content, options.out.name, options.tracking, track_texts=options.track_texts
             )
-    has_corpus = any(file.startswith(CORPUS) for name in names for file in EXPORTS[name].files)
+    has_corpus = any(file.startswith(CORPUS) for row in rows.values() for file in row.files)
     return Exported(len(content.samples), len(content.chunks) if has_corpus else 0, options.out)
+
+
+def _row(name: str) -> Export:
+    """Return a format; one of the user has what its function writes.
+
+    Raises:
+        InputError: there is no such format.
+    """
+    if is_own(name):
+        return Export({}, splits=True, write=imported(name, "--format"))
+    if name not in EXPORTS:
+        raise InputError(f"--format {name}: no such format; choose one of {', '.join(EXPORTS)}")
+    return EXPORTS[name]

@@ -16,7 +16,9 @@ from groundset.exports.tables import File, Row
 from groundset.programs.types import Chunk, Sample
 from groundset.run.record import question_row, sample_row
 
-QA, CORPUS, MLFLOW = "qa", "corpus", "mlflow"
+QA = "qa"
+CORPUS = "corpus"
+MLFLOW = "mlflow"
 
 
 def questions(content: EvaluationSet) -> Iterator[Row]:

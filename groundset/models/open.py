@@ -7,6 +7,7 @@
 | `hf/<owner>/<repo>/<file>.gguf` | a file of the Hugging Face Hub; `@<revision>` may follow |
 | `openai/<model>@<base url>` | any OpenAI-compatible server, such as Ollama or vLLM |
 | `provider/model` | any other name of DSPy: a hosted model |
+| a `dspy.LM` | in Python: your own; its finished calls are kept like those of any other |
 
 API keys come from the environment only. Unknown names never fall back to a hosted model.
 
@@ -16,6 +17,7 @@ limit, also when it is loaded. Passed tests are recorded by the hash of the file
 """
 
 import asyncio
+import dataclasses
 import hashlib
 import logging
 import re
@@ -30,6 +32,7 @@ from weakref import WeakValueDictionary
 
 import dspy
 from dspy import lm15
+from dspy.clients.backend_selection import CLIENT_KEYS
 
 from groundset import privacy
 from groundset.bounded import BoundedProcess, LimitError
@@ -46,7 +49,7 @@ from groundset.models.fetch import HUB_FORM, HUB_PREFIX, Notify, parse_name, pul
 from groundset.models.journal import Engine, Journal, Variants
 from groundset.models.server import Server
 from groundset.models.texts import SilentModelError
-from groundset.options import near_matches
+from groundset.options import Name, near_matches
 from groundset.programs.errors import (
     GroundsetError,
     InputError,
@@ -149,6 +152,19 @@ class AsyncEngine:
         return cls(NamedEngine.load_state(state))
 
 
+class _Asked:
+    """A user's ``dspy.LM`` as the model behind an engine."""
+
+    def __init__(self, lm: Any) -> None:
+        self._lm = lm
+
+    def complete(self, request: lm15.Request) -> lm15.Response:
+        return self._lm(dataclasses.replace(request, model=self._lm.model))
+
+    def close(self) -> None:
+        """Leave it to the user."""
+
+
 class Model(AbstractContextManager["Model"]):
     """An open language model.
 
@@ -167,6 +183,7 @@ class Model(AbstractContextManager["Model"]):
         # with less than two billion weights: asked for direct questions unless the mix says more
         small: bool = False,
         guided: bool = False,  # too small to write on its own
+        **settings: Any,  # of each call that does not set them
     ) -> None:
         """Make the ``dspy.LM`` of an engine; see :func:`open_model`."""
         # The journal is the cache, and the engine repeats what may succeed the second time.
@@ -177,6 +194,7 @@ class Model(AbstractContextManager["Model"]):
             cache=False,
             num_retries=0,
             callbacks=list(NamedEngine.callbacks),
+            **settings,
         )
         self.name, self.sha256, self.small, self.guided = name, sha256, small, guided
         self.usage, self.close = engine.usage, engine.close
@@ -210,6 +228,15 @@ def open_model(
             model.
         ModelError: the weights cannot be downloaded or verified.
     """
+    if isinstance(spec, Name):
+        lm = spec.given
+        if not isinstance(lm, dspy.BaseLM):
+            raise UnknownModelError(f"{spec}: neither a name nor a dspy.LM")
+        if not isinstance(getattr(lm, "engine", None), NamedEngine):
+            settings = {name: lm.kwargs[name] for name in lm.kwargs.keys() - CLIENT_KEYS}
+            asked = NamedEngine(spec, _Asked(lm), journal)
+            return Model(asked, f"served/{spec}", str(spec), None, **settings)
+        spec = lm.engine.dump_state()["spec"]  # of `groundset.lm`
     found = parse_spec(spec)
     again = {"workers": workers, "timeout": timeout, "retries": retries, "shipped": shipped}
     if found.served:

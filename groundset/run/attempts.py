@@ -1,7 +1,6 @@
 """One attempt: the program, the search for the question, the sample."""
 
 import hashlib
-import inspect
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -21,6 +20,7 @@ from groundset.retrieval.retrievers import bm25
 from groundset.run.engine import Made
 from groundset.run.options import GenerateOptions
 from groundset.run.plan import Task
+from groundset.run.recipes import inputs_of
 from groundset.run.store import Result
 
 # Otherwise DSPy keeps every call and prediction in memory.
@@ -140,8 +140,8 @@ class Attempts:
             offered |= {"passage": offered["passages"][0], "topic": first.topic}
             offered["before"] = self._corpus.before(first)
             offered["after"] = self._corpus.after(first)
-        named = inspect.signature(type(program).forward).parameters
-        return program(**{name: value for name, value in offered.items() if name in named})
+        named = inputs_of(program) or offered.keys()
+        return program(**{name: offered[name] for name in offered.keys() & named})
 
     def _sample(self, task: Task, made: Any, trail: tuple[StepRecord, ...]) -> Sample:
         """Return the sample of a question; one that no chunk answers has the chunks that it was

@@ -18,6 +18,7 @@ from pydantic import BaseModel, ValidationError
 
 from groundset.files import data_path
 from groundset.models.catalogue import file_sha256
+from groundset.options import Name
 from groundset.programs.adapter import with_outputs
 from groundset.programs.errors import StateError
 from groundset.programs.heads import HEAD_STEPS, StepHeads, load_heads
@@ -149,39 +150,49 @@ def read_own(which: str, tracking: str | None = None) -> Compiled:
     """
     if which in (SHIPPED, NONE):
         return Compiled({}, {}, {})
+    states: dict[str, State] = {}
     if which.startswith(REGISTRY):
         store = Tracking(tracking)
-        states: dict[str, State] = {}
         prompts: dict[str, str] = {}
         for prompt in which.split(","):
             version, saved = store.registered(prompt)
             _add_states(states, f"--compiled {prompt}", saved)
             prompts |= dict.fromkeys(states.keys() - prompts.keys(), version)
-        states, blank = _without_blank(states)
-        return Compiled(states, {}, {}, blank, prompts)
+        return _changed(states)._replace(prompts=prompts)
+    if isinstance(which, Name):
+        predictors = which.given.named_predictors()
+        given = {getattr(each, "name", name): each.dump_state() for name, each in predictors}
+        _add_states(states, f"--compiled {which}", given)
+        return _changed(states)
     where = Path(which).expanduser()
     if not where.exists():
         raise StateError(
             f"--compiled {which}: there is no such folder or file,"
             " and it is neither shipped nor none"
         )
-    states, blank = _without_blank(read_states(where))
-    # A program that was saved whole has the states of all its steps; those as they come change
-    # nothing.
-    changed = {name: state for name, state in states.items() if state != _unchanged(name)}
     weights = {file.stem: file for file in sorted(where.glob("*.gguf"))}
-    return Compiled(changed, weights, _read_heads(where), blank)
+    return _changed(read_states(where), weights, _read_heads(where))
 
 
-def _without_blank(states: Mapping[str, State]) -> tuple[dict[str, State], dict[str, int]]:
-    """Return states without the demos that show no output, and how many these were by step."""
+def _changed(
+    states: Mapping[str, State],
+    adapters: dict[str, Path] | None = None,
+    heads: dict[str, StepHeads] | None = None,
+) -> Compiled:
+    """Return what a user's states change, without the demos that show no output.
+
+    A program that was saved whole has the states of all its steps; those as they come change
+    nothing.
+    """
     kept, blank = {}, {}
     for name, state in states.items():
         demos = with_outputs(STEPS[name].signature, state.demos)
-        kept[name] = state.model_copy(update={"demos": demos})
         if left_out := len(state.demos) - len(demos):
             blank[name] = left_out
-    return kept, blank
+        useful = state.model_copy(update={"demos": demos})
+        if useful != _unchanged(name):
+            kept[name] = useful
+    return Compiled(kept, adapters or {}, heads or {}, blank)
 
 
 def _read_heads(folder: Path) -> dict[str, StepHeads]:

@@ -24,9 +24,9 @@ from groundset.programs.outcome import verdict
 from groundset.programs.types import Chunk, Sample
 from groundset.retrieval.embed import open_embedder
 from groundset.run.compiled import Compiled, load_compiled
-from groundset.run.generate import askable, check_reads, foreseen, own_files
+from groundset.run.generate import check_reads, foreseen, own_files
 from groundset.run.options import CommandOptions
-from groundset.run.plan import quotas
+from groundset.run.plan import askable, quotas
 from groundset.run.recipes import Cost
 from groundset.run.record import listed
 from groundset.run.run import Run

@@ -2,21 +2,17 @@
 on.
 """
 
-import hashlib
 import os
 import sys
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from contextlib import ExitStack
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from groundset import __version__
-from groundset.corpus.corpus import NO_DOCUMENTS, Corpus, read_corpus
-from groundset.corpus.find import find_documents
-from groundset.corpus.options import CorpusOptions
-from groundset.models.catalogue import file_sha256
+from groundset.corpus.corpus import Corpus, documents_digest, read_corpus
 from groundset.models.open import Model, Parser, open_model, open_parser, size_of
 from groundset.options import option_name
 from groundset.printing import Progress, say
@@ -40,8 +36,10 @@ from groundset.run.compiled import NONE, SHIPPED, Compiled, load_compiled, read_
 from groundset.run.engine import Ending, RunJournal, Runner
 from groundset.run.given import hybrid, planned, read_questions, reranked, source_identity
 from groundset.run.options import JUDGE_LM, GenerateOptions
-from groundset.run.plan import Pairs, Plan, quotas
+from groundset.run.own import own_module, own_state
+from groundset.run.plan import Pairs, Plan, askable, quotas
 from groundset.run.preparing import prepared
+from groundset.run.recipes import RECIPES
 from groundset.run.record import accepted, edited, library_versions, shortage, summary, write_files
 from groundset.run.run import Run, open_run
 from groundset.run.store import Store, holds_run
@@ -132,7 +130,9 @@ class _Setup(NamedTuple):
         options, compiled = self.options, self.compiled
         return {
             # The address of a store may hold a password.
-            "configuration": options.model_dump(mode="json", exclude={"tracking"}),
+            "configuration": options.model_dump(
+                mode="json", include=GenerateOptions.model_fields.keys() - {"tracking"}
+            ),
             "models": self.models(),
             "compiled": {
                 "which": options.compiled,
@@ -186,6 +186,7 @@ def _generate(options: GenerateOptions, *, hard: bool) -> tuple[Ending, RunJourn
         identity |= names | {"compiled": setup.compiled.digest}
         identity |= setup.options.compared()
         identity |= {"questions": source_identity(options.questions)} if options.questions else {}
+        identity |= {"program": own_state(options)} if options.recipe not in RECIPES else {}
         if store is None:
             corpus, store = _begun(setup, identity, began)
             stack.enter_context(store)
@@ -217,6 +218,9 @@ def own_files(options: GenerateOptions) -> tuple[Compiled, Mapping[str, int]]:
     if options.profile_file:
         read_profiles(options.profile_file)
     questions = read_questions(options.questions) if options.questions else {}
+    if options.recipe not in RECIPES:
+        own_state(options)  # it takes --compiled itself
+        return Compiled({}, {}, {}), questions
     return read_own(options.compiled, options.tracking), questions
 
 
@@ -241,20 +245,6 @@ def check_reads(model: str, guided: bool, compiled: Compiled) -> None:
     if guided and "judge" not in compiled.states:
         reason = f"cannot tell what documents do not say; take {JUDGE_LM} or a larger model"
         raise InputError(f"--questions with {model}: {reason}")
-
-
-def askable(corpus: Corpus, order: Sequence[int], options: GenerateOptions) -> list[Chunk]:
-    """Return the chunks that are asked about: no copies, and of your own those of some length if
-    all are to be.
-    """
-    asked = [
-        corpus.chunks[place] for place in order if "copy_of" not in corpus.chunks[place].metadata
-    ]
-    return [
-        chunk
-        for chunk in asked
-        if options.row.size is not None or len(chunk.text) >= options.min_length
-    ]
 
 
 def _open_models(
@@ -282,7 +272,8 @@ def _open_models(
         stack.enter_context(open_model(options.critic_lm, **shared)) if options.critic_lm else None
     )
     names = (lm.name, critic.name if critic else "")
-    compiled, judge = load_compiled(options.compiled, *names, own), own.states.get("judge")
+    which = options.compiled if options.recipe in RECIPES else NONE
+    compiled, judge = load_compiled(which, *names, own), own.states.get("judge")
     # A judge that was compiled for the model serves; a guided one has its head, which knows its
     # questions better than the shipped weights do, unless the user compiled another.
     reads = (
@@ -302,7 +293,7 @@ def _open_models(
     progress.note(_told(options, lm, critic))
     reranker = open_reranker(options.reranker, notify=progress.note) if options.reranker else None
     setup = _Setup(options, lm, critic, embedder, parser, reranker, compiled, journal, progress)
-    if options.compiled not in (SHIPPED, NONE):
+    if which not in (SHIPPED, NONE):
         progress.note(_used(own, setup))
     return setup
 
@@ -329,12 +320,13 @@ def _told(options: GenerateOptions, lm: Model, critic: Model | None) -> str:
     """Return in one line who writes, who judges, and which forms of question are asked for."""
     if options.questions:
         return f"{lm.name} reads and answers your questions"
+    if options.recipe not in RECIPES:
+        return f"{options.recipe}, your own program, asks and judges; by default with {lm.name}"
     writes = "writes the questions"
     if options.guided:
         writes = "completes questions that a parser begins (--guided)"
-    judges = (
-        "fitted classifiers judge" if options.critic == "head" else f"{(critic or lm).name} judges"
-    )
+    by = {"head": "fitted classifiers judge", "lm": f"{(critic or lm).name} judges"}
+    judges = by.get(str(options.critic), f"{options.critic} judges")
     total = sum(options.mix.values())
     forms = ", ".join(f"{name} {weight / total:.0%}" for name, weight in options.mix.items())
     return f"{lm.name} {writes}, {judges} them; forms of question: {forms}"
@@ -455,27 +447,11 @@ def _check_same(out: Path, stored: Mapping[str, Any] | None, identity: Mapping[s
             }
             told["questions"] = "was made of other --questions"
             told["compiled"] = "used other compiled states (--compiled)"
+            told["program"] = "used another state of its program (--recipe)"
             what = told.get(name, f"has {option_name(GenerateOptions, name)} {old}, not {new}")
             carry = "carry it over with `groundset align`, or " if name == "documents" else ""
             mend = f"{carry}begin another one, in another --out; `groundset export` joins several"
             raise RunError(f"--out {out}: the run there {what}; {mend}")
-
-
-def documents_digest(options: CorpusOptions) -> str:
-    """Return a hash of the files that are read, whatever they are called outside their folder.
-
-    Raises:
-        InputError: there are none.
-    """
-    digest = hashlib.sha256()
-    documents, skipped = find_documents(options.documents, options.exclude)
-    if not (documents or skipped or options.chunks):
-        raise InputError(NO_DOCUMENTS)
-    files = [(document.path, document.file) for document in documents]
-    for path, file in [*files, *([("", options.chunks)] if options.chunks else [])]:
-        if os.path.isfile(file):  # noqa: PTH113 - pathlib raises for a path that is too long
-            digest.update(f"{path}\0{file_sha256(file)}\n".encode("utf-8", "surrogatepass"))
-    return digest.hexdigest()
 
 
 def _programs(setup: _Setup, search: Search, head: HeadJudge | None) -> dict[str, Any]:
@@ -483,13 +459,18 @@ def _programs(setup: _Setup, search: Search, head: HeadJudge | None) -> dict[str
     scores chunks, if one does.
     """
     options, parser = setup.options, setup.parser
-    judge = setup.head("judge") if options.critic == "head" else None
+    judge: Any = setup.head("judge") if options.critic == "head" else None
+    if options.critic not in ("head", "lm"):
+        judge = own_module(str(options.critic), "--critic")
     if parser is None:
         programs: dict[str, Any] = options.row.build(options, search)
     else:
         programs = {"": Guided(parser, judge, setup.head("grounding"))}
     setup.compiled.apply(programs.values())
     for program in programs.values():
+        program = getattr(program, "program", program)  # of the user
+        if judge is not None and not hasattr(program, "judge"):
+            raise InputError(f"--critic: {options.recipe} has no attribute `judge`")
         if judge is not None:
             program.judge = judge
         if head is not None or not options.row.judges_chunks:

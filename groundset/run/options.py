@@ -2,7 +2,6 @@
 Python.
 """
 
-import hashlib
 import math
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
@@ -10,11 +9,14 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import BeforeValidator, field_serializer, field_validator, model_validator
 
 from groundset.corpus.options import CorpusOptions
-from groundset.files import write_rows
+from groundset.corpus.own import write_texts
 from groundset.options import (
     DEFAULT_EMBEDDER,
     DEFAULT_LM,
     DEFAULT_PARSER,
+    LM,
+    Module,
+    is_own,
     near_matches,
     option,
     option_name,
@@ -24,44 +26,14 @@ from groundset.programs.errors import InputError
 from groundset.programs.forms import FORMS, KINDS, PERSONA, SIMPLE
 from groundset.programs.languages import name_of
 from groundset.programs.users import READER, STAFF, USERS, Users, measured
+from groundset.run.own import OWN_RECIPE
 from groundset.run.recipes import GIVEN, RECIPES, RecipeSpec, recipes_with
 from groundset.run.run import Run
 from groundset.run.values import names_traces, parse_mix, prices, read_texts
 
 _SHARE = 0.2  # of the mix, for the form that --personas adds
 JUDGE_LM = "qwen2.5-coder-1.5b"  # the smallest model whose shipped judge writes answers
-_GUIDED_RANK = 5
 _UNGUIDED = "take a larger --lm, or --no-guided"
-_MAX_WORKERS = 256
-# What guided writers know nothing of.
-_FREE = ("about", "prefer", "kinds", "personas", "users", "like", "panel", "answers", "language")
-# What two calls on one folder may differ in; documents and models are compared by their content.
-_NOT_COMPARED = {
-    "documents",
-    "chunks",
-    "exclude",
-    "questions",
-    "out",
-    "size",
-    "lm",
-    "critic_lm",
-    "embedder",
-    "compiled",
-    "workers",
-    "timeout",
-    "retries",
-    "budget_calls",
-    "budget_tokens",
-    "price",
-    "engine",
-    "track",
-    "track_texts",
-    "tracking",
-    "verbose",
-    "quiet",
-}
-
-
 _Weights = Annotated[dict[str, float], BeforeValidator(parse_mix)]
 _Texts = Annotated[tuple[str, ...], BeforeValidator(read_texts)]
 
@@ -69,53 +41,63 @@ _Texts = Annotated[tuple[str, ...], BeforeValidator(read_texts)]
 class GenerateOptions(CorpusOptions):
     """The options of a run."""
 
-    out: Path = option(..., "The folder of the run.", metavar="RUN")
+    out: Path = option(..., "The folder of the run.", metavar="RUN", free=True)
     size: int | None = option(
         None,
         "How many samples to make.",
         shown=f"20; all for {', '.join(name for name, row in RECIPES.items() if not row.size)}",
         ge=1,
+        free=True,
     )
     questions: Path | str | None = option(
         None,
         "Your own questions, to be answered: a .txt file of one a line, .csv or .jsonl with"
         " `question`, or the traces of an experiment of MLflow, URI#EXPERIMENT.",
         metavar="FILE|TRACES",
+        free=True,
+        private=True,
     )
     read: int = option(
         10, "With --questions: the most passages that are read for each.", metavar="N", ge=1, le=50
     )
-    recipe: str = option(
-        "evolved", f"The program that makes the samples: {', '.join(RECIPES)}.", metavar="NAME"
+    recipe: Module = option(
+        "evolved",
+        f"The program that makes the samples: {', '.join(RECIPES)}, or your own,"
+        " package.module:Name.",
+        metavar="NAME",
     )
-    lm: str = option(
+    lm: LM = option(
         DEFAULT_LM,
         "The language model: a name from `groundset models list`, a .gguf file,"
         " hf/<owner>/<repo>/<file>.gguf, openai/<model>@<base url> or provider/model.",
         metavar="MODEL",
         shown=f"{DEFAULT_LM}; given: {JUDGE_LM}",
-        min_length=1,
+        free=True,
     )
-    critic_lm: str | None = option(
+    critic_lm: LM | None = option(
         None,
         "Another language model for judge, compare and review.",
         metavar="MODEL",
         shown="--lm",
-        min_length=1,
+        free=True,
     )
     guided: bool | None = option(
         None,
         "A parser begins each question: for models that cannot write one alone.",
         shown="as measured for the model",
     )
-    critic: Literal["head", "lm"] | None = option(
+    critic: Module | None = option(
         None,
-        "What judges questions: head, a fitted classifier, or lm, the language model.",
+        "What judges questions: head, a fitted classifier, lm, the language model, or your own,"
+        " package.module:Name.",
+        metavar="NAME",
         shown="lm; head for guided models",
     )
     chunk_critic: Literal["head", "lm"] = option("head", "What judges chunks.")
     panel: bool = option(
-        False, "Three reviewers must approve each question with its answer, by majority."
+        False,
+        "Three reviewers must approve each question with its answer, by majority.",
+        guided=False,
     )
     mix: _Weights = option(
         {},
@@ -129,26 +111,32 @@ class GenerateOptions(CorpusOptions):
         f"What questions ask for, by weight; 0 leaves a kind out: {', '.join(KINDS)}.",
         metavar="KIND=WEIGHT,...",
         shown=",".join(f"{name}={weight:g}" for name, weight in KINDS.items()),
+        guided=False,
     )
     about: str = option(
         "",
         "One sentence on what the documents are and who asks, for writer and judge.",
         metavar="TEXT",
         max_length=500,
+        guided=False,
+        private=True,
     )
     answers: Literal["short", "open"] = option(
-        "short", "A few words, or one to three whole sentences."
+        "short", "A few words, or one to three whole sentences.", guided=False
     )
     personas: _Texts = option(
         (),
         "Who asks, for the form persona: a text, or a .txt file of one a line. Repeatable.",
         metavar="TEXT|FILE",
+        guided=False,
+        private=True,
     )
     users: str = option(
         STAFF,
         f"Whose questions are imagined, and how these are put: {', '.join(USERS)}, {READER}, or"
         " your own queries, the same as --like.",
         metavar="WHO|FILE",
+        guided=False,
     )
     like: _Texts = option(
         (),
@@ -156,32 +144,47 @@ class GenerateOptions(CorpusOptions):
         " which are shown to the writer: a .txt file of one a line, or the traces of an experiment"
         " of MLflow, URI#EXPERIMENT.",
         metavar="FILE|TRACES",
+        guided=False,
+        private=True,
     )
     language: str | None = option(
         None,
         "The language of questions: an ISO 639-1 code.",
         metavar="CODE",
         shown="that of each chunk",
+        guided=False,
     )
-    compiled: str = option(
-        "shipped", "States: shipped, none, a folder, a file, prompts:/NAME@ALIAS.", metavar="WHICH"
+    compiled: Module = option(
+        "shipped",
+        "States: shipped, none, a folder, a file, prompts:/NAME@ALIAS.",
+        metavar="WHICH",
+        free=True,
     )
-    embedder: str = option(DEFAULT_EMBEDDER, "The embedding model.", metavar="MODEL", min_length=1)
+    embedder: str = option(
+        DEFAULT_EMBEDDER, "The embedding model.", metavar="MODEL", min_length=1, free=True
+    )
     reranker: str | None = option(
         None,
         "With --questions: a cross-encoder of sentence-transformers, a folder or hf/<owner>/<repo>,"
         " that orders the passages to be read.",
         metavar="MODEL",
         min_length=1,
+        private=True,
     )
     prefer: str = option(
         "",
         "Which documents count where they contradict each other: newest, by the dates of the"
         " files, or a GLOB of paths. A question from another one is refused.",
         metavar="newest|GLOB",
+        guided=False,
+        private=True,
     )
     parser: str = option(
-        DEFAULT_PARSER, "The spaCy model of guided writing.", metavar="MODEL", min_length=1
+        DEFAULT_PARSER,
+        "The spaCy model of guided writing.",
+        metavar="MODEL",
+        min_length=1,
+        free=True,
     )
     max_rank: int | None = option(
         None,
@@ -209,37 +212,56 @@ class GenerateOptions(CorpusOptions):
         "A JSON file of dimensions of profiles with their values.",
         metavar="FILE",
         shown="four dimensions",
+        private=True,
     )
     profiles: int = option(
-        3, "Profiles to suggest for each clue; the first good question is kept.", ge=1, le=10
+        3,
+        "Profiles to suggest for each clue; the first good question is kept.",
+        ge=1,
+        le=10,
+        private=True,
     )
     seed: int = option(0, "Seed of the order of chunks.", ge=0)
     workers: int = option(
         1,
         "Parallel attempts. With 1, a local model makes the same run again, to the byte.",
         ge=1,
-        le=_MAX_WORKERS,
+        le=256,
+        free=True,
     )
-    timeout: float = option(600.0, "Seconds to wait for an answer of a server.", gt=0, le=86_400)
-    retries: int = option(2, "How often a failed request to a server is sent again.", ge=0, le=1000)
+    timeout: float = option(
+        600.0, "Seconds to wait for an answer of a server.", gt=0, le=86_400, free=True
+    )
+    retries: int = option(
+        2, "How often a failed request to a server is sent again.", ge=0, le=1000, free=True
+    )
     budget_calls: int | None = option(
-        None, "End the run after this many calls; a larger budget goes on.", ge=1
+        None, "End the run after this many calls; a larger budget goes on.", ge=1, free=True
     )
     budget_tokens: int | None = option(
-        None, "The same for tokens; calls in flight may exceed it.", ge=1
+        None, "The same for tokens; calls in flight may exceed it.", ge=1, free=True
     )
     price: str | None = option(
         None,
         "Prices of a million prompt and generated tokens, such as 0.5,1.5, to show costs.",
         metavar="IN,OUT",
+        free=True,
     )
-    engine: str = option("local", "Where chunks are prepared: local, ray, or ray=ADDRESS.")
-    track: bool = option(True, "Log the run in MLflow, which is the default.")
-    track_texts: bool = option(False, "Also send samples with their passages to a tracking server.")
+    engine: str = option(
+        "local", "Where chunks are prepared: local, ray, or ray=ADDRESS.", free=True
+    )
+    track: bool = option(True, "Log the run in MLflow, which is the default.", free=True)
+    track_texts: bool = option(
+        False, "Also send samples with their passages to a tracking server.", free=True
+    )
     tracking: str | None = option(
-        None, "The MLflow store.", metavar="URI", shown="MLFLOW_TRACKING_URI, else your own"
+        None,
+        "The MLflow store.",
+        metavar="URI",
+        shown="MLFLOW_TRACKING_URI, else your own",
+        free=True,
     )
-    quiet: bool = option(False, "Print errors only.", short="-q")
+    quiet: bool = option(False, "Print errors only.", short="-q", free=True)
 
     @field_validator("mix", "kinds")
     @classmethod
@@ -255,13 +277,15 @@ class GenerateOptions(CorpusOptions):
             raise ValueError("weights must be 0 or more, and one of them above 0")
         return value
 
-    @field_validator("recipe", "language", "price")
+    @field_validator("recipe", "critic", "language", "price")
     @classmethod
     def _known(cls, value: str | None, info: Any) -> str | None:
         if value is None:
             return None
-        if info.field_name == "recipe" and value not in RECIPES:
-            raise ValueError(f"choose one of {', '.join(RECIPES)}{near_matches(value, RECIPES)}")
+        known = {"recipe": tuple(RECIPES), "critic": ("head", "lm")}.get(info.field_name, ())
+        if known and value not in known and not is_own(value):
+            near = near_matches(value, known)
+            raise ValueError(f"choose one of {', '.join(known)}{near}, or name package.module:Name")
         if info.field_name == "language" and name_of(value) == value:
             raise ValueError("no known ISO 639-1 code, in small letters, such as de, fr or es")
         if info.field_name == "price":
@@ -303,7 +327,8 @@ class GenerateOptions(CorpusOptions):
             raise ValueError(f"--recipe {recipe} with --questions: leave out one of both")
         for name in self.model_fields_set:
             recipes = recipes_with(name)
-            if recipes and recipe not in recipes:
+            is_idle = name == "about" and recipe not in RECIPES
+            if (recipes or is_idle) and name not in self.row.takes:
                 spelled = option_name(type(self), name)
                 raise ValueError(
                     f"{spelled} is not for the recipe {recipe}, but for {', '.join(recipes)}"
@@ -324,11 +349,12 @@ class GenerateOptions(CorpusOptions):
     @property
     def row(self) -> RecipeSpec:
         """Return the recipe."""
-        return RECIPES[self.recipe]
+        return RECIPES.get(self.recipe, OWN_RECIPE)
 
     def is_guided(self, measured: bool) -> bool:
         """Return whether a model is guided that was ``measured`` to need it."""
-        return not self.row.suits_small and (measured if self.guided is None else self.guided)
+        can_be = self.recipe in RECIPES and not self.row.suits_small
+        return can_be and (measured if self.guided is None else self.guided)
 
     def resolved(self, guided: bool, *, small: bool = False) -> Self:
         """Return the options with the defaults of the recipe and of a model, which may be small, or
@@ -340,27 +366,25 @@ class GenerateOptions(CorpusOptions):
         """
         if guided:
             self._check_guided()
-        rank = _GUIDED_RANK if guided and not self.row.keeps else 0
         mix = self._resolved_mix(guided, small)
         is_alone = small and self.row.suits_small
+        defaults: dict[str, Any] = {
+            "critic": "head" if guided or is_alone else "lm",
+            "max_rank": 5 if guided and not self.row.keeps else 0,
+            "merge": self.row.merge,
+        }
+        known = {name: value for name, value in defaults.items() if getattr(self, name) is None}
+        forms = (*FORMS, *self.row.forms)
+        known["mix"] = {name: float(mix[name]) for name in forms if mix.get(name)}
         # Small models copy a demo where they should put themselves in a user's place.
-        as_readers = is_alone and not self.model_fields_set & {"users", "like"}
-        return self.model_copy(
-            update={
-                "guided": guided,
-                "mix": {
-                    name: float(mix[name]) for name in (*FORMS, *self.row.forms) if mix.get(name)
-                },
-                "kinds": {**KINDS, **self.kinds},
-                "critic": self.critic or ("head" if guided or is_alone else "lm"),
-                "max_rank": rank if self.max_rank is None else self.max_rank,
-                "users": READER if as_readers else self.users,
-                "merge": self.row.merge if self.merge is None else self.merge,
-            }
-        )
+        if is_alone and not self.model_fields_set & {"users", "like"}:
+            known["users"] = READER
+        known |= {"guided": guided, "kinds": {**KINDS, **self.kinds}}
+        return self.model_copy(update=known)
 
     def _check_guided(self) -> None:
-        refused = [option_name(type(self), name) for name in _FREE if name in self.model_fields_set]
+        wanted = self.with_fact("guided", False) & self.model_fields_set
+        refused = [option_name(type(self), name) for name in sorted(wanted)]
         if SIMPLE not in self.row.forms:
             refused.append(f"--recipe {self.recipe}")
         if self.critic == "lm":
@@ -383,7 +407,7 @@ class GenerateOptions(CorpusOptions):
 
     def compared(self) -> dict[str, Any]:
         """Return the options that must be the same for a run to go on."""
-        values = self.model_dump(mode="json", exclude=_NOT_COMPARED)
+        values = self.model_dump(mode="json", exclude=self.with_fact("free"))
         total = sum(self.mix.values())
         values["mix"] = {name: round(weight / total, 6) for name, weight in self.mix.items()}
         return values
@@ -400,7 +424,9 @@ class CommandOptions(GenerateOptions):
 
     out: Path = option(None, "The folder of the run; --dry-run needs none.", metavar="RUN")
     dry_run: bool = option(
-        False, "Say what the run would read, ask and cost, without a language model; write nothing."
+        False,
+        "Say what the run would read, ask and cost, without a language model; write nothing.",
+        free=True,
     )
 
     @model_validator(mode="after")
@@ -411,18 +437,26 @@ class CommandOptions(GenerateOptions):
 
 
 class PythonOptions(GenerateOptions):
-    """Options of a run, whose passages may be given as texts."""
+    """Options of a run, whose passages, program and state may be given as objects."""
 
     texts: tuple[str | dict[str, Any], ...] = option(
         (),
         "Passages to ask about as they are, instead of chunks: texts, or mappings with `text` and"
         " perhaps `title`, `headings` and `doc_id`. They are kept in a file beside the run,"
         " OUT.texts.jsonl.",
+        free=True,
+    )
+    program: Module | None = option(
+        None,
+        "A program of your own, the same as recipe: a dspy.Module that is called with text.",
+        free=True,
     )
 
     @model_validator(mode="before")
     @classmethod
     def _in_a_file(cls, values: dict[str, Any]) -> dict[str, Any]:
+        if values.get("program") is not None:
+            values = {**values, "recipe": values["program"]}
         if not values.get("texts") or "out" not in values:
             return values
         if values.get("chunks"):
@@ -439,7 +473,7 @@ def generate(options: CommandOptions) -> int:
         return forecast(options)
     from groundset.run.generate import generate as run
 
-    return run(GenerateOptions(**options.model_dump(exclude={"dry_run"}, exclude_unset=True)))
+    return run(options)
 
 
 def make(options: PythonOptions) -> Run:
@@ -457,13 +491,5 @@ def make(options: PythonOptions) -> Run:
     from groundset.run.generate import make_run
 
     if options.texts and options.chunks:
-        rows = [{"text": text} if isinstance(text, str) else text for text in options.texts]
-        write_rows(options.chunks, map(_named, rows))
-    return make_run(GenerateOptions(**options.model_dump(exclude={"texts"}, exclude_unset=True)))
-
-
-def _named(row: dict[str, Any]) -> dict[str, Any]:
-    """Return a passage with ids made of its content, if it has none."""
-    content = repr(sorted(row.items())).encode("utf-8", "replace")
-    name = hashlib.sha256(content).hexdigest()[:16]
-    return {"chunk_id": name, "doc_id": name, **row}
+        write_texts(options.chunks, options.texts)
+    return make_run(options)

@@ -11,7 +11,7 @@ import re
 from collections import Counter, defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
-from typing import Literal, NamedTuple
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from groundset.programs.forms import (
     CONVERSATION,
@@ -27,6 +27,10 @@ from groundset.programs.text import NAME, tokens
 from groundset.programs.types import Chunk, Hit
 from groundset.run.store import Attempt, State
 from groundset.run.subjects import Phrases
+
+if TYPE_CHECKING:
+    from groundset.corpus.corpus import Corpus
+    from groundset.run.options import GenerateOptions
 
 # Forms that no other can take the place of.
 _ALONE = frozenset({PERSONA, MULTI, UNANSWERABLE, CONVERSATION})
@@ -367,3 +371,17 @@ class Pairs:
 
 def _heading(chunk: Chunk) -> set[str]:
     return set(tokens(chunk.headings[-1])) if chunk.headings else set()
+
+
+def askable(corpus: "Corpus", order: Sequence[int], options: "GenerateOptions") -> list[Chunk]:
+    """Return the chunks that are asked about: no copies, and of your own those of some length if
+    all are to be.
+    """
+    asked = [
+        corpus.chunks[place] for place in order if "copy_of" not in corpus.chunks[place].metadata
+    ]
+    return [
+        chunk
+        for chunk in asked
+        if options.row.size is not None or len(chunk.text) >= options.min_length
+    ]

@@ -89,6 +89,20 @@ class RecipeSpec(NamedTuple):
         return built
 
 
+def inputs_of(program: "dspy.Module") -> set[str]:
+    """Return the inputs that a program names; where it takes any, also those of the program that it
+    extends.
+    """
+    named: set[str] = set()
+    for each in type(program).__mro__:
+        if forward := vars(each).get("forward"):
+            parameters = inspect.signature(forward).parameters
+            named |= parameters.keys()
+            if all(taken.kind != taken.VAR_KEYWORD for taken in parameters.values()):
+                break
+    return named
+
+
 def _parameters(program: "type[dspy.Module]") -> list[inspect.Parameter]:
     _, *taken = inspect.signature(program.__init__).parameters.values()
     return taken

@@ -4,6 +4,7 @@ from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime
 from typing import Any
 
+from groundset.run.options import GenerateOptions
 from groundset.run.record import question_row
 from groundset.run.run import Run
 from groundset.run.store import RECORD, SAMPLES
@@ -24,8 +25,6 @@ _FIGURES = (
     "call_seconds",
     "seconds",
 )
-# What a server need not know of a run.
-_PRIVATE = ("documents", "chunks", "questions", "about", "like", "personas", "profile_file")
 
 
 def log_run(run: Run, store: Tracking) -> str:
@@ -45,7 +44,7 @@ def log_run(run: Run, store: Tracking) -> str:
         f"{run.folder.absolute()} {started}",
         started=datetime.fromisoformat(started),
         ended=datetime.fromisoformat(record.get("ended") or datetime.now(UTC).isoformat()),
-        parameters=_parameters(record, hidden=_PRIVATE if store.where.host else ()),
+        parameters=_parameters(record, is_shared=bool(store.where.host)),
         metrics=[(name, float(value), samples) for name, value in _metrics(run)],
         tags={"status": run.status},
         rows=[Rows(run.folder.name, "evaluation", questions)] if questions else [],
@@ -55,8 +54,9 @@ def log_run(run: Run, store: Tracking) -> str:
     return store.log(entry)
 
 
-def _parameters(record: Mapping[str, Any], hidden: tuple[str, ...]) -> dict[str, Any]:
-    """Return the options of a run, and what it was made with."""
+def _parameters(record: Mapping[str, Any], *, is_shared: bool) -> dict[str, Any]:
+    """Return the options of a run, for a server without private ones, and what it was made with."""
+    hidden = GenerateOptions.with_fact("private") if is_shared else set()
     settings = {
         name: value
         for name, value in record["configuration"].items()

@@ -118,7 +118,7 @@ def test_functions_have_the_options_of_their_commands():
     for name in api.FUNCTIONS:
         options = cli.options_of(resolve_name(cli.COMMANDS[names.get(name, name)][0])).model_fields
         parameters = inspect.signature(getattr(groundset, name)).parameters
-        own = {"texts", "kind", "rows"}
+        own = {"texts", "program", "kind", "rows"}
         assert set(parameters) - own <= set(options), name
 
 

@@ -1,9 +1,10 @@
-"""docs/cli.md is made from the options, and every command and option that documentation mentions
-exists.
+"""docs/cli.md and the types of functions are made from the options, and every command and option
+that documentation mentions exists.
 
-Run this file as a script to renew docs/cli.md.
+Run this file as a script to renew docs/cli.md and groundset/__init__.pyi.
 """
 
+import inspect
 import io
 import os
 import re
@@ -11,14 +12,19 @@ import shlex
 from contextlib import redirect_stdout, suppress
 from pathlib import Path
 from pkgutil import resolve_name
+from types import NoneType, UnionType
+from typing import Annotated, Any, Literal, Union, get_args, get_origin, get_type_hints
 
 import pytest
 import typer
 
-from groundset import cli
+import groundset
+from groundset import api, cli
 
 ROOT = Path(__file__).parents[2]
 PAGE = ROOT / "docs" / "cli.md"
+STUB = ROOT / "groundset" / "__init__.pyi"
+MADE = "    # What follows is made from the options.\n"
 PAGES = sorted(
     [
         *ROOT.glob("*.md"),
@@ -72,6 +78,64 @@ def test_page_of_commands_is_up_to_date():
     assert PAGE.read_text("utf-8") == page(), (
         f"run {Path(__file__).relative_to(ROOT)} to renew docs/cli.md"
     )
+
+
+def typed(annotation):
+    """Return a type as Python's callers see it: a run is its folder, one value may stand for
+    several, and an object for its name.
+    """
+    parts = get_args(annotation)
+    match get_origin(annotation):
+        case kind if kind is Annotated:
+            return " | ".join([typed(parts[0]), *(part for part in parts if isinstance(part, str))])
+        case kind if kind in (Union, UnionType):
+            return " | ".join(map(typed, parts))
+        case kind if kind is tuple:
+            return f"{typed(parts[0])} | Sequence[{typed(parts[0])}]"
+        case kind if kind is dict:
+            return f"str | Mapping[{', '.join(map(typed, parts))}]"
+        case kind if kind is Literal:
+            return str(annotation).removeprefix("typing.")
+        case None:
+            known = {Path: "str | Path | Run", NoneType: "None", Any: "Any"}
+            return known.get(annotation) or annotation.__name__
+        case kind:
+            return f"{kind.__name__}[{', '.join(map(typed, parts))}]"
+
+
+def declared(name, *, of_run):
+    """Return the declaration of a function of options."""
+    target, _ = api.FUNCTIONS[name]
+    function = resolve_name(target)
+    *own, last = inspect.signature(function).parameters.values()
+    hints = get_type_hints(last.annotation, include_extras=True)
+    types = {each.name: each.annotation for each in own} | hints
+    lines, is_keyword = ["self"] if of_run else [], False
+    for each in list(inspect.signature(getattr(groundset, name)).parameters.values())[of_run:]:
+        if each.kind == each.KEYWORD_ONLY and not is_keyword:
+            lines, is_keyword = [*lines, "*"], True
+        default = "" if each.default is each.empty else " = ..."
+        lines.append(f"{each.name}: {typed(types[each.name])}{default}")
+    result = inspect.signature(function).return_annotation
+    shown = result if isinstance(result, str) else typed(result).replace("str | Path | Run", "Path")
+    listed = ",\n    ".join(lines)
+    return f"def {name}(\n    {listed},\n) -> {shown}: ..."
+
+
+def stub():
+    """Return groundset/__init__.pyi: what stands there before the mark, and all functions."""
+    methods = [
+        declared(name, of_run=True) for name in api.FUNCTIONS if hasattr(groundset.Run, name)
+    ]
+    inside = "\n".join(methods).replace("\n", "\n    ")
+    functions = "\n".join(declared(name, of_run=False) for name in api.FUNCTIONS)
+    return f"{STUB.read_text('utf-8').partition(MADE)[0]}{MADE}    {inside}\n\n{functions}\n"
+
+
+def test_types_of_functions_are_up_to_date():
+    text = STUB.read_text("utf-8")
+    assert text == stub()
+    assert [name for name in groundset.__all__ if not re.search(rf"\b{name}\b", text)] == []
 
 
 def calls_in(text):
@@ -154,3 +218,4 @@ FLAGS = frozenset(flags())
 
 if __name__ == "__main__":
     PAGE.write_text(page(), "utf-8")
+    STUB.write_text(stub(), "utf-8")

@@ -8,6 +8,7 @@ import pytest
 from refusal import refuses
 from scripted import scripted_lm
 
+from groundset.options import named
 from groundset.programs.errors import StateError
 from groundset.programs.onechunk import OneChunk
 from groundset.programs.step import STEPS, step
@@ -143,3 +144,11 @@ def test_demos_that_show_no_output_are_left_out_and_counted(tmp_path):
     assert own.blank == dict.fromkeys(("score", "ask", "judge", "compare", "revise"), 2)
     assert own.states["judge"].demos == []
     assert [demo["question"] for demo in own.states["ask"].demos] == ["none"]
+
+
+def test_a_program_itself_is_a_state():
+    program = OneChunk()
+    program.judge.signature = program.judge.signature.with_instructions("Judge like an owl.")
+    own = read_own(named(program))
+    assert own.states.keys() == {"judge"}
+    assert own.states["judge"].signature.instructions == "Judge like an owl."

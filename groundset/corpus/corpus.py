@@ -59,8 +59,14 @@ class Corpus:
     def preference(self, prefer: str) -> Callable[[str], float]:
         """Return how much the document of a chunk counts: the later its file was changed, for
         ``newest``, or whether its path matches a pattern.
+
+        Raises:
+            InputError: no path matches it.
         """
         documents = {chunk.chunk_id: self.documents[chunk.doc_id] for chunk in self.chunks}
+        is_known = any(fnmatchcase(each.path, prefer) for each in documents.values())
+        if prefer not in ("", NEWEST) and not is_known:
+            raise InputError(f"--prefer {prefer}: no document has such a path")
         if prefer != NEWEST:
             return lambda name: float(fnmatchcase(documents[name].path, prefer))
         return lambda name: (

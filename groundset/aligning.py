@@ -23,7 +23,7 @@ import regex
 from rapidfuzz import fuzz
 
 from groundset import __version__
-from groundset.corpus.corpus import Corpus, read_corpus
+from groundset.corpus.corpus import Corpus, documents_digest, read_corpus
 from groundset.corpus.options import CorpusOptions
 from groundset.files import json_text
 from groundset.options import DEFAULT_EMBEDDER, option
@@ -140,8 +140,6 @@ def carry_over(options: AlignOptions) -> Run:
     options = _cut_alike(options, run.record.get("configuration") or {})
     used = (run.record.get("models") or {}).get("embedder") or {}
     embedder = embed.open_embedder(options.embedder or used.get("name") or DEFAULT_EMBEDDER)
-    from groundset.run.generate import documents_digest  # with DSPy, which would slow down the help
-
     cut = options.model_dump(mode="json", include=_CUT) | {"merge": options.merge or 1}
     identity = {"version": __version__, "documents": documents_digest(options)}
     identity["embedder"] = f"{embedder.name} {embedder.sha256}"

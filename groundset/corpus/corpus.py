@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import os
 from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
@@ -15,6 +16,7 @@ from groundset.corpus.options import CorpusOptions
 from groundset.corpus.own import read_own_chunks
 from groundset.corpus.read import MISSING, read_files
 from groundset.files import whole_file
+from groundset.models.catalogue import file_sha256
 from groundset.options import DEFAULT_EMBEDDER
 from groundset.programs.errors import InputError, RunError
 from groundset.programs.text import plain
@@ -133,6 +135,23 @@ def _stored(file: Path, kind: type[Any]) -> Iterator[Any]:
             yield kind.model_validate({**row, **parsed})
     except (TypeError, ValueError) as error:
         raise RunError(f"{where}: is damaged; restore it, or make the run again") from error
+
+
+def documents_digest(options: CorpusOptions) -> str:
+    """Return a hash of the files that are read, whatever they are called outside their folder.
+
+    Raises:
+        InputError: there are none.
+    """
+    digest = hashlib.sha256()
+    documents, skipped = find_documents(options.documents, options.exclude)
+    if not (documents or skipped or options.chunks):
+        raise InputError(NO_DOCUMENTS)
+    files = [(document.path, document.file) for document in documents]
+    for path, file in [*files, *([("", options.chunks)] if options.chunks else [])]:
+        if os.path.isfile(file):  # noqa: PTH113 - pathlib raises for a path that is too long
+            digest.update(f"{path}\0{file_sha256(file)}\n".encode("utf-8", "surrogatepass"))
+    return digest.hexdigest()
 
 
 def read_corpus(

@@ -2,7 +2,6 @@
 on.
 """
 
-import hashlib
 import os
 import sys
 import time
@@ -13,10 +12,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from groundset import __version__
-from groundset.corpus.corpus import NO_DOCUMENTS, Corpus, read_corpus
-from groundset.corpus.find import find_documents
-from groundset.corpus.options import CorpusOptions
-from groundset.models.catalogue import file_sha256
+from groundset.corpus.corpus import Corpus, documents_digest, read_corpus
 from groundset.models.open import Model, Parser, open_model, open_parser, size_of
 from groundset.options import option_name
 from groundset.printing import Progress, say
@@ -460,23 +456,6 @@ def _check_same(out: Path, stored: Mapping[str, Any] | None, identity: Mapping[s
             carry = "carry it over with `groundset align`, or " if name == "documents" else ""
             mend = f"{carry}begin another one, in another --out; `groundset export` joins several"
             raise RunError(f"--out {out}: the run there {what}; {mend}")
-
-
-def documents_digest(options: CorpusOptions) -> str:
-    """Return a hash of the files that are read, whatever they are called outside their folder.
-
-    Raises:
-        InputError: there are none.
-    """
-    digest = hashlib.sha256()
-    documents, skipped = find_documents(options.documents, options.exclude)
-    if not (documents or skipped or options.chunks):
-        raise InputError(NO_DOCUMENTS)
-    files = [(document.path, document.file) for document in documents]
-    for path, file in [*files, *([("", options.chunks)] if options.chunks else [])]:
-        if os.path.isfile(file):  # noqa: PTH113 - pathlib raises for a path that is too long
-            digest.update(f"{path}\0{file_sha256(file)}\n".encode("utf-8", "surrogatepass"))
-    return digest.hexdigest()
 
 
 def _programs(setup: _Setup, search: Search, head: HeadJudge | None) -> dict[str, Any]:

@@ -243,13 +243,9 @@ def _is_person(asked: _Asked, topic: str, passage: str) -> bool:
         return True
     written = set(without_brackets(f"{topic} {passage}").split())
     is_word = any(word.casefold() in written for word in asked.answer.split())
-    return not (asked.defines or is_word or has_words(topic, asked.answer) or _is_passive(asked))
-
-
-def _is_passive(asked: _Asked) -> bool:
-    """Return whether something is done to a name, as to a thing: "Who is designed to"."""
-    verb = asked.clause.verb
-    return asked.of_subject and (verb.lemma_ == "be" or syntax.has_child(verb, "auxpass"))
+    verb = asked.clause.verb  # something is done to things: "Who is designed to"
+    is_passive = asked.of_subject and (verb.lemma_ == "be" or syntax.has_child(verb, "auxpass"))
+    return not (asked.defines or is_word or is_passive or has_words(topic, asked.answer))
 
 
 def _answers(sentence: Any) -> Iterator[str]:

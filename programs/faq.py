@@ -4,7 +4,6 @@ tickets do.
 
 import re
 from collections.abc import Iterator, Sequence
-from itertools import pairwise
 
 from groundset.programs.languages import LANGUAGES, language_of
 from groundset.programs.text import CODE_BLOCK
@@ -14,7 +13,7 @@ STATED = "stated"  # the kind of such a question, which nobody chose
 _LENGTHS = range(4, 26)  # words of a question
 _ANSWER_WORDS = range(1, 121)  # longer texts answer more than was asked
 # A heading of reStructuredText.
-_UNDERLINE = re.compile(r"([=~^\"'*+-])\1{2,} *")
+_UNDERLINED = re.compile(r"^(?![#>|\s])(.+)\n([=~^\"'*+-])\2{2,} *$", re.MULTILINE)
 _ITEM = re.compile(r"\s*(?:[*+•–-]|\d+[.)])\s")
 _LINE = re.compile(
     r"^((?:#{1,6} +|\*\*|\d+[.)] +|(?:Q|F|P|Question|Frage|Pregunta)\d* ?[:.] *)*)"
@@ -30,7 +29,6 @@ _LINKS = re.compile(r"\b(?:here|hier|ici|aquí)\W*$", re.IGNORECASE)  # and what
 _ENDED = re.compile(
     r"(?:[.!?。！？)\"”»|]|```|^[ \t]*(?:[*+•–-]|\d+[.)])\s[^\n]*[^:\n])\Z", re.MULTILINE
 )
-_FENCE = re.compile(r"\s*```")
 # What opens a note in Markdown, on GitHub, in MkDocs, in Docusaurus and in reStructuredText.
 _CALLOUT = re.compile(
     r"^[ \t]*(?:> ?\[!\w+\][-+]?|[!?]{3}\+? \w+.*|:{3,}.*|\.\. \w+::|\{% .*%\})[ \t]*\n?|"
@@ -112,19 +110,14 @@ def _below_lines(passage: str, after: str) -> Iterator[tuple[str, str]]:
     Under a heading with lower ones that text is a part only, and is left out.
     """
     question, depth, answer, before = "", 0, list[str](), ""
-    is_code = is_numbered = False
-    lines = f"{passage}\n\n{after or '#'}".splitlines()
-    for line, below in pairwise([*lines, ""]):
-        is_code ^= bool(_FENCE.match(line))
-        asked = None if is_code or line[:1].isspace() else _LINE.match(line) or _HOW.match(line)
+    is_numbered = False
+    for line in _lines(f"{passage}\n\n{after or '#'}"):
         is_item = bool(_ITEM.match(line))
-        is_underlined = not is_code and _is_heading(line, below)
-        if is_underlined:
-            asked = _LINE.match(f"## {line}") or _HOW.match(f"## {line}")
-        elif asked is not None and before.strip() and (is_item or not asked[1]):
+        asked = _LINE.match(line) or _HOW.match(line)
+        if asked is not None and before.strip() and (is_item or not asked[1]):
             asked = None  # in a list or in running text
-        if asked is not None or is_underlined or (line.startswith("#") and not is_code):
-            marks = 2 if is_underlined else len(line) - len(line.lstrip("#"))
+        if asked is not None or line.startswith("#"):
+            marks = len(line) - len(line.lstrip("#"))
             is_listed = is_numbered and _ITEM.match("".join(answer[:1]))
             if question and any(answer) and not 0 < depth < marks and not is_listed:
                 yield question, _shown("\n".join(answer))
@@ -132,14 +125,14 @@ def _below_lines(passage: str, after: str) -> Iterator[tuple[str, str]]:
             question = f"¿{question}" if question.startswith("Cómo") else question
             is_numbered = is_item
         elif line.strip() or answer:
-            answer.append("" if _is_heading(before, line) else line)
+            answer.append(line)
         before = line
 
 
-def _is_heading(line: str, below: str) -> bool:
-    """Return whether a line is underlined, as headings of reStructuredText are."""
-    is_text = bool(line.strip()) and line[0] not in "#>|" and not line[0].isspace()
-    return is_text and _UNDERLINE.fullmatch(below) is not None
+def _lines(text: str) -> Iterator[str]:
+    """Yield the lines of a text; those of a code block are one."""
+    for place, piece in enumerate(CODE_BLOCK.split(text)):
+        yield from [piece] if place % 2 else _UNDERLINED.sub(r"## \1", piece).splitlines()
 
 
 def _shown(answer: str) -> str:
@@ -162,23 +155,13 @@ def _in_rows(passage: str, topic: str) -> Iterator[tuple[str, str]]:
     """
     pairs: list[tuple[int, int]] = []
     for line in (topic.rpartition(" > ")[2], *passage.splitlines()):
-        cells = (
-            [cell.strip() for cell in line.strip().strip("|").split("|")]
-            if line.strip().startswith("|")
-            else []
+        row = line.strip()
+        cells = [cell.strip() for cell in row.strip("|").split("|")] if row[:1] == "|" else []
+        names = [*enumerate(_COLUMN.fullmatch(cell.casefold()) for cell in cells)][::-1]
+        asked, answers = (
+            {name[2]: place for place, name in names if name and name[1] in known}
+            for known in (ASKED, ANSWERED)
         )
-        names = [
-            named.groups() if (named := _COLUMN.fullmatch(cell.casefold())) else ("", None)
-            for cell in cells
-        ]
-        answers = {
-            code: place
-            for place, (name, code) in reversed(list(enumerate(names)))
-            if name in ANSWERED
-        }
-        asked = {
-            code: place for place, (name, code) in reversed(list(enumerate(names))) if name in ASKED
-        }
         if found := [(asked[code], answers[code]) for code in asked if code in answers]:
             pairs = sorted(found)
             continue

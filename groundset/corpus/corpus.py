@@ -61,8 +61,14 @@ class Corpus:
     def preference(self, prefer: str) -> Callable[[str], float]:
         """Return how much the document of a chunk counts: the later its file was changed, for
         ``newest``, or whether its path matches a pattern.
+
+        Raises:
+            InputError: no path matches it.
         """
         documents = {chunk.chunk_id: self.documents[chunk.doc_id] for chunk in self.chunks}
+        is_known = any(fnmatchcase(each.path, prefer) for each in documents.values())
+        if prefer not in ("", NEWEST) and not is_known:
+            raise InputError(f"--prefer {prefer}: no document has such a path")
         if prefer != NEWEST:
             return lambda name: float(fnmatchcase(documents[name].path, prefer))
         return lambda name: (
@@ -129,6 +135,23 @@ def _stored(file: Path, kind: type[Any]) -> Iterator[Any]:
             yield kind.model_validate({**row, **parsed})
     except (TypeError, ValueError) as error:
         raise RunError(f"{where}: is damaged; restore it, or make the run again") from error
+
+
+def documents_digest(options: CorpusOptions) -> str:
+    """Return a hash of the files that are read, whatever they are called outside their folder.
+
+    Raises:
+        InputError: there are none.
+    """
+    digest = hashlib.sha256()
+    documents, skipped = find_documents(options.documents, options.exclude)
+    if not (documents or skipped or options.chunks):
+        raise InputError(NO_DOCUMENTS)
+    files = [(document.path, document.file) for document in documents]
+    for path, file in [*files, *([("", options.chunks)] if options.chunks else [])]:
+        if os.path.isfile(file):  # noqa: PTH113 - pathlib raises for a path that is too long
+            digest.update(f"{path}\0{file_sha256(file)}\n".encode("utf-8", "surrogatepass"))
+    return digest.hexdigest()
 
 
 def read_corpus(

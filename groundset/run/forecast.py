@@ -118,7 +118,7 @@ def _lines(options: CommandOptions, corpus: Corpus, compiled: Compiled, made: in
     facts = round(share * len(english) / _FACTS)
     sure = min(left, max(0, stated - made))
     yield (
-        f"A guided model asks simple questions: expect {sure} of {left}, which the documents state;"
+        f"A guided model asks simple questions: {sure} of {left} are sure, which documents state;"
         f" about {facts} chunks carry an easy English fact, and few of these become questions."
     )
     left = min(left, sure + facts)

@@ -343,6 +343,7 @@ def _begun(setup: _Setup, identity: Mapping[str, Any], began: datetime) -> tuple
         embedder=setup.embedder,
         on_file=progress.advance,
     )
+    corpus.preference(options.prefer)  # a pattern that matches nothing is refused before
     options.out.mkdir(parents=True, exist_ok=True)
     corpus.write(options.out)
     record = {

@@ -22,7 +22,6 @@ _FORMATS = {
     ".odt": "odt",
     ".rtf": "rtf",
 }
-_BINARY = ("odt", "rtf")
 _COMMAND = ["--sandbox", "--to=html", "--wrap=none", "--mathml", "--syntax-highlighting=none"]
 # The title stands apart from the headings, but in reStructuredText, whose first one it is.
 _TITLED = ["--standalone", "--shift-heading-level-by=1"]
@@ -46,7 +45,7 @@ def parse_pandoc(data: bytes, suffix: str) -> Parsed:
     program = Path(str(found and found.origin)).with_name("files") / "pandoc"
     if not program.is_file():
         raise UnparsableError("needs pip install 'groundset[pandoc]'")
-    if format not in _BINARY:
+    if format not in ("odt", "rtf"):
         text = clean(decode(data))
         if format == "asciidoc":
             text = _UNSEEN.sub(lambda each: each["code"] or "", text)
@@ -59,11 +58,9 @@ def parse_pandoc(data: bytes, suffix: str) -> Parsed:
             timeout=_SECONDS,
             check=True,
         )
-    except subprocess.TimeoutExpired:
-        raise UnparsableError(f"reading it takes more than {_SECONDS} s") from None
-    except subprocess.CalledProcessError as error:
-        reason = error.stderr.decode(errors="replace").strip().partition("\n")[0]
-        raise UnparsableError(f"pandoc cannot read it: {reason[:100]}") from None
+    except (subprocess.CalledProcessError, subprocess.TimeoutExpired) as error:
+        reason = (error.stderr or b"it takes too long").decode(errors="replace").strip()
+        raise UnparsableError(f"pandoc cannot read it: {reason.splitlines()[0][:100]}") from None
     page = BeautifulSoup(done.stdout.decode(), "html.parser")
     for unseen in page.select("head, .toctree, .index, .contents, .footnote-back"):
         unseen.decompose()

@@ -221,7 +221,7 @@ def test_a_dry_run_says_what_a_run_would_take_and_writes_nothing(
         ),
         ("from about 22 points on; 5 points take about 197 questions.", second),
         ("documents state and answer 4 questions themselves, which are taken first.\n", third),
-        ("expect 4 of 10, which the documents state; about 2 chunks carry an easy", third),
+        ("4 of 10 are sure, which documents state; about 2 chunks carry an easy", third),
         ("\n6 samples: about 9 calls, 4,182 prompt", third),
         ("2 different questions in ", third),
         ("\n2 samples: about 16 calls, 12,940 prompt tokens", third),

@@ -101,6 +101,9 @@ def test_the_preferred_document_counts_where_documents_contradict_each_other(ope
         [sample] = opened.run(**given, prefer=prefer, out=tmp_path / prefer[-6:])
         assert sample.answer == answer
         assert [each["answer"] for each in sample.variants] == [str(1742 + 1850 - int(answer))]
+    with refuses(r"--prefer new/\*: no document has such a path"):
+        opened.run(**given, prefer="new/*", out=tmp_path / "no")
+    assert not (tmp_path / "no").exists()
     run = opened.run(documents=(docs,), mix="simple=1", users="reader", prefer="newest")
     assert {each.answer for each in run} <= {"1850"}
     assert "a preferred document says otherwise: policy-1.md" in [

@@ -139,13 +139,9 @@ def carry_over(options: AlignOptions) -> Run:
     options = _cut_alike(options, run.record.get("configuration") or {})
     used = (run.record.get("models") or {}).get("embedder") or {}
     embedder = embed.open_embedder(options.embedder or used.get("name") or DEFAULT_EMBEDDER)
-<<<<<<< HEAD
     cut = options.model_dump(mode="json", include=options.with_fact("cuts")) | {
         "merge": options.merge or 1
     }
-=======
-    cut = options.model_dump(mode="json", include=_CUT) | {"merge": options.merge or 1}
->>>>>>> w-hour
     identity = {"version": __version__, "documents": documents_digest(options)}
     identity["embedder"] = f"{embedder.name} {embedder.sha256}"
     with Progress(quiet=options.quiet) as progress:

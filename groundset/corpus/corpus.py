@@ -266,20 +266,3 @@ def _why_empty(corpus: Corpus) -> str:
     if more := reasons[_NAMED_FILES:]:
         reasons[_NAMED_FILES:] = [f"and {len(more)} more files"]
     return f"no document could be read: {'; '.join(reasons)}"
-
-
-def documents_digest(options: CorpusOptions) -> str:
-    """Return a hash of the files that are read, whatever they are called outside their folder.
-
-    Raises:
-        InputError: there are none.
-    """
-    digest = hashlib.sha256()
-    documents, skipped = find_documents(options.documents, options.exclude)
-    if not (documents or skipped or options.chunks):
-        raise InputError(NO_DOCUMENTS)
-    files = [(document.path, document.file) for document in documents]
-    for path, file in [*files, *([("", options.chunks)] if options.chunks else [])]:
-        if os.path.isfile(file):  # noqa: PTH113 - pathlib raises for a path that is too long
-            digest.update(f"{path}\0{file_sha256(file)}\n".encode("utf-8", "surrogatepass"))
-    return digest.hexdigest()

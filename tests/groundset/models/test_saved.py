@@ -86,7 +86,7 @@ def test_a_saved_program_opens_its_model_by_name_once(program, named, tmp_path, 
     assert [spec for spec, _ in named.opened] == ["qwen2.5-coder-0.5b"]
     assert loaded.ask.lm.engine is loaded.judge.lm.engine
     assert loaded.ask.lm("Hello", n=2, temperature=1.0) == ["", ""]
-    assert loaded.ask.lm.engine.usage()["calls"] == 4  # candidates are calls of their own
+    assert loaded.ask.lm.engine.usage()["calls"] == 5  # candidates are calls of their own
     if again is not by_state:
         assert named.opened[0][1] == {"workers": 2}
 

@@ -208,7 +208,8 @@ def verdict(judged: dspy.Prediction, *, unanswerable: bool = False, sure: bool =
 def fault_in(judged: dspy.Prediction) -> str:
     """Return the fault that a judge writes; empty if there is none."""
     said = one_line(judged.get("reason", ""))
-    return "" if said.rstrip(".").casefold() in (NO_FAULT, "none", "nothing") else said
+    plain = said.rstrip(".").casefold()
+    return "" if plain.startswith(NO_FAULT) or plain in ("none", "nothing") else said
 
 
 def holds(

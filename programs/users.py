@@ -22,6 +22,7 @@ _PUNCTUATION = re.compile(r"[.,;:!?。，？！؟]")
 _SHARED_SPREAD = 0.2  # standard deviation of the share of words, about that of the public sets
 _LEAST, _MOST = 0.2, 0.9  # share of words; beyond, questions become riddles or quotations
 _SHORTEST, _LONGEST = 4, 100  # words of a question
+_SHORTENED = 3  # it keeps a third of the reader's words or more: conditions take room
 _SENTENCE_WORDS = 10, 30  # of a question, from which it can, and from which it must have several
 _SHOWN = 5  # queries of the user's own in a prompt
 
@@ -66,11 +67,12 @@ class Users(NamedTuple):
     bare: float  # share without punctuation
     queries: tuple[str, ...] = ()  # of the user's own
 
-    def drawn(self, seed: object) -> Wording:
-        """Return how one question is worded, always the same for a seed."""
-        draw = Random(str(seed))
+    def drawn(self, question: str) -> Wording:
+        """Return how a reader's question is worded, always the same for a question."""
+        draw = Random(question)
         words = round(self.words * math.exp(draw.gauss(0, self.spread)))
-        words = min(_LONGEST, max(_SHORTEST, words))
+        fewest = max(_SHORTEST, len(question.split()) // _SHORTENED)
+        words = min(_LONGEST, max(fewest, words))
         shared = min(_MOST, max(_LEAST, draw.gauss(self.shared, _SHARED_SPREAD)))
         several, mark, bare = (
             draw.random() < share for share in (self.several, self.mark, self.bare)

@@ -12,6 +12,7 @@ import os
 import re
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -241,12 +242,15 @@ class Tracking:
 
         ended = _milliseconds(entry.ended)
         shown = self._parameters(entry.parameters) if with_parameters else {}
-        self.client.log_batch(
-            run_id,
-            [Metric(name, value, ended, step) for name, value, step in entry.metrics],
-            [Param(name, text) for name, text in shown.items()],
-            [RunTag(name, text) for name, text in entry.tags.items()],
-        )
+        # MLflow gives metrics to the active model of a thread, which may be in another store.
+        with ThreadPoolExecutor(1) as thread:
+            thread.submit(
+                self.client.log_batch,
+                run_id,
+                [Metric(name, value, ended, step) for name, value, step in entry.metrics],
+                [Param(name, text) for name, text in shown.items()],
+                [RunTag(name, text) for name, text in entry.tags.items()],
+            ).result()
         inputs = []
         for name, use, rows in entry.rows:
             content = json.dumps(rows, sort_keys=True, default=str).encode()

@@ -4,6 +4,7 @@ import json
 import os
 import shutil
 import sqlite3
+from collections.abc import Iterator
 from contextlib import closing
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -84,11 +85,12 @@ def empty(tmp_path_factory) -> Path:
 
 
 @pytest.fixture
-def store(tmp_path, empty, monkeypatch) -> Tracking:
+def store(tmp_path, empty, monkeypatch) -> Iterator[Tracking]:
     monkeypatch.delenv("MLFLOW_TRACKING_URI")
     (tmp_path / "store").mkdir()
     shutil.copy(empty, tmp_path / "store")
-    return Tracking(str(tmp_path / "store"))
+    yield Tracking(str(tmp_path / "store"))
+    mlflow.clear_active_model()
 
 
 @pytest.fixture
@@ -213,7 +215,6 @@ def test_compile_with_labels_candidates_model_and_linked_prompts(store, tmp_path
     (output,) = found.outputs.model_outputs
     with store._current():
         program = mlflow.dspy.load_model(f"models:/{output.model_id}")
-    mlflow.clear_active_model()
     assert program.signature.instructions == "Judge."
     prompt = store.client.get_prompt_version("groundset-judge-qwen-0.5b-x", "1")
     assert prompt.template == CHAT
@@ -303,8 +304,11 @@ def test_servers_get_figures_only_unless_texts_are_asked_for(store, run, monkeyp
     assert not store.client.search_prompts()
 
 
-def test_the_uri_and_the_active_run_of_a_notebook_stay(store, run, tmp_path):
+def test_the_uri_and_the_active_run_and_model_of_a_notebook_stay(store, run, tmp_path):
     before = mlflow.get_tracking_uri()
+    with store._current():
+        mlflow.set_active_model(model_id=store.client.create_logged_model("0").model_id)
+    store = Tracking(str(tmp_path / "other"))
     log_run(run, store)
     assert mlflow.get_tracking_uri() == before
     assert mlflow.active_run() is None

@@ -74,7 +74,9 @@ def by_mlflow(program, folder):
     mlflow.set_tracking_uri(f"sqlite:///{folder}/mlflow.db")
     with mlflow.start_run():
         logged = mlflow.dspy.log_model(program, name="program", pip_requirements=[])
-    return mlflow.dspy.load_model(logged.model_uri)
+    loaded = mlflow.dspy.load_model(logged.model_uri)
+    mlflow.clear_active_model()
+    return loaded
 
 
 @pytest.mark.filterwarnings("ignore")

@@ -114,5 +114,11 @@ def test_what_cannot_be_read_is_named(tmp_path, monkeypatch):
         parse(b"no archive", ".odt")
     monkeypatch.setattr("groundset.corpus.parsing.pandoc.find_spec", lambda name: None)
     (tmp_path / "a.rst").write_text(RST)
-    request = {"path": str(tmp_path / "a.rst"), "name": "a.rst", "cut": None, "columns": {}}
+    request = {
+        "path": str(tmp_path / "a.rst"),
+        "name": "a.rst",
+        "cut": None,
+        "columns": {},
+        "readers": {},
+    }
     assert read_document(request) == {"reason": "needs pip install 'groundset[pandoc]'"}

@@ -68,7 +68,7 @@ class SeveralChunks(Recipe):
             kind, draft, quotes = self._combined(read, asked, answers, language, code)
             self.in_language(draft, language, passages)
             topic = " / ".join(filter(None, dict.fromkeys(titles)))
-            draft, facts = self.as_users_put_it(draft, topic, code)
+            draft, facts = self.as_users_put_it(draft, joined(read)._replace(topic=topic), code)
             draft, needed = self.needing(draft, read, code)
             quotes = [(place, quote) for place, quote in quotes if place in needed]
             if not quotes:

@@ -112,7 +112,7 @@ class OneChunk(Recipe):
             self.in_language(draft, language, [passage])
             facts: dict[str, Any] = {}
             if first not in (CONVERSATION, PERSONA):
-                draft, facts = self.as_users_put_it(draft, topic, code)
+                draft, facts = self.as_users_put_it(draft, read, code)
                 self.in_language(draft, language, [passage])
             if form == UNANSWERABLE:
                 return self._unanswerable(read, draft, kind, quotes, code, facts)

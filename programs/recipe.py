@@ -3,6 +3,7 @@ alternatives, the panel.
 """
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Any, NamedTuple
 
 import dspy
@@ -51,6 +52,7 @@ MEND = (
 # nothing.
 _HITS = 20
 _MISSES = 3
+_SURPLUS = 0.2  # share of words that a message has beyond the wanted one, from which it is put anew
 
 
 class Passage(NamedTuple):
@@ -250,22 +252,36 @@ class Recipe(Program):
             )
         return kept
 
-    def as_users_put_it(self, draft: Draft, topic: str, code: str) -> tuple[Draft, dict[str, Any]]:
+    def as_users_put_it(
+        self, draft: Draft, passage: Passage, code: str
+    ) -> tuple[Draft, dict[str, Any]]:
         """Return a question as users would put it who have not seen the passage, with their
         situation and the question as it was; without users, the question itself.
+
+        Writers keep more words of the documents than they are told; then they are told once more.
         """
         if self.users is None:
             return draft, {}
         wording = self.users.drawn(draft.question)
-        written = call(
+        reword = partial(
+            call,
             self.reword,
             about=self.about,
-            topic=topic,
+            topic=passage.topic,
             question=draft.question,
             answer=draft.answer,
-            wording=str(wording),
             examples=list(wording.examples),
         )
+
+        def shared(written: dspy.Prediction) -> float:
+            known = f"{passage.topic} {passage.text}"
+            return LANGUAGES[code].shared_words(written.message, known)
+
+        written = reword(wording=str(wording))
+        if shared(written) > wording.shared + _SURPLUS:
+            again = reword(wording=f"{wording}, so fewer than here: {one_line(written.message)}")
+            if not is_none(again.message) and shared(again) < shared(written):
+                written = again
         message = one_line(written.message)
         fault = written_fault(message, draft.answer, LANGUAGES[code], None)
         if fault or is_none(message):

@@ -79,7 +79,7 @@ class Staged(OneChunk):
                 rejects.append(refused.reject)
                 form = SIMPLE
             self.in_language(draft, language, [passage])
-            draft, facts = self.as_users_put_it(draft, topic, code)
+            draft, facts = self.as_users_put_it(draft, read, code)
             self.in_language(draft, language, [passage])
             draft, _ = self.filtered(draft, read, code=code)
             self.confirmed(draft, self._answered(draft, read, code), code)

@@ -11,7 +11,7 @@ import re
 from collections import Counter, defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from groundset.programs.forms import (
     CONVERSATION,
@@ -26,7 +26,6 @@ from groundset.programs.languages import LANGUAGES, language_of
 from groundset.programs.text import NAME, tokens
 from groundset.programs.types import Chunk, Hit
 from groundset.run.store import Attempt, State
-from groundset.run.subjects import Phrases
 
 if TYPE_CHECKING:
     from groundset.corpus.corpus import Corpus
@@ -39,16 +38,12 @@ _FROM_SIMPLE = frozenset({SIMPLE, CONVERSATION, PERSONA})
 _ALIKE, _COPY = 0.5, 0.9  # cosine similarities of chunks that are asked about together
 _TRIES = 4  # attempts for each sample of a form; then simple questions take its place
 _NEAR = 20  # nearest chunks that are considered
-_RELATED, _READ = 0.3, 100  # the same of those that share a rare phrase
 _SHORTEST = 200  # characters of a text that tells something; title pages have less
 _COMMONEST = 6  # chunks that a rare name occurs in, at most
 _NAMES = re.compile(
     rf"(?<![.!?:\n] )(?<!^)(?<!\n)\b{NAME}(?: {NAME})*"
 )  # not the first word of a sentence
 _SHORTEST_NAME = 4
-
-PARTNERS: Literal["cosine", "keyphrases"] = "cosine"
-"""How partners are found for a question over several chunks, until both ways are compared."""
 
 Partners = Callable[[str], Sequence[Sequence[str]]]
 
@@ -324,27 +319,17 @@ class Pairs:
         chunk, ranked = self._chunks[chunk_id], []
         if len(chunk.text) < _SHORTEST:
             return []
-        by_phrase = PARTNERS == "keyphrases"
-        shared = self._phrases.related(chunk_id) if by_phrase else {}
-        least, near = (_RELATED, _READ) if by_phrase else (_ALIKE, _NEAR)
-        for hit in self._nearest(chunk_id, near):
+        for hit in self._nearest(chunk_id, _NEAR):
             other = self._chunks[hit.chunk_id]
-            is_apart = least <= hit.similarity < _COPY and self._fit(chunk_id, hit.chunk_id)
+            is_apart = _ALIKE <= hit.similarity < _COPY and self._fit(chunk_id, hit.chunk_id)
             is_alike = len(other.text) >= _SHORTEST and language_of(other.text) == language_of(
                 chunk.text
             )
-            is_linked = not by_phrase or hit.chunk_id in shared
-            if is_apart and is_alike and is_linked and self._is_usable(other):
-                bridged = shared.get(hit.chunk_id) or bool(
-                    self._names[chunk_id] & self._names[hit.chunk_id]
-                )
+            if is_apart and is_alike and self._is_usable(other):
+                bridged = bool(self._names[chunk_id] & self._names[hit.chunk_id])
                 compared = bool(_heading(chunk) & _heading(other))
                 ranked.append((bridged, compared, hit.similarity, hit.chunk_id))
         return [row[-1] for row in sorted(ranked, key=lambda row: row[:3], reverse=True)]
-
-    @cached_property
-    def _phrases(self) -> Phrases:
-        return Phrases(self._chunks.values())
 
     def _fit(self, first: str, second: str) -> bool:
         """Return whether two chunks can be of one group: neither the same nor neighbours."""

@@ -66,7 +66,7 @@ class RecipeSpec(NamedTuple):
     takes: tuple[str, ...]  # its options, of those that only some recipes have
     forms: tuple[str, ...] = FORMS  # that --mix can choose from
     mix: Mapping[str, float] = MappingProxyType(
-        {SIMPLE: 0.6, "reasoning": 0.15, "conditional": 0.15, MULTI: 0.1}
+        {SIMPLE: 0.7, "reasoning": 0.15, "conditional": 0.15}
     )
     rounds: int = 6  # how often a chunk is visited at most
     once: bool = False  # a chunk with a good question is not visited again

@@ -1,6 +1,5 @@
 """What a collection speaks of, by word statistics: phrases of two or three words."""
 
-import math
 import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
@@ -31,14 +30,6 @@ class Phrases:
         for chunk_id, phrases in self.of.items():
             for phrase in phrases:
                 self.places[phrase].append(chunk_id)
-
-    def related(self, chunk_id: str) -> dict[str, float]:
-        """Return the chunks that share rare phrases with one, and how much these weigh."""
-        weights: dict[str, float] = defaultdict(float)
-        for places in (self.places[phrase] for phrase in self.of[chunk_id]):
-            for other in places if len(places) in _RARE else ():
-                weights[other] += math.log(len(self.of) / len(places))
-        return weights
 
 
 def unasked(chunks: Sequence[Chunk], samples: Iterable[Sample]) -> list[str]:

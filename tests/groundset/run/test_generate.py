@@ -32,7 +32,8 @@ PARQUET_ROWS = groundset.rows.parquet_rows
 def test_documents_become_samples_with_provenance(opened, tmp_path, monkeypatch):
     monkeypatch.setattr("groundset.rows.parquet_rows", PARQUET_ROWS)
     documents = write_documents(tmp_path / "docs")
-    run = opened.run(documents=(documents,), size=10)
+    mix = "simple=6,reasoning=2,conditional=1,multi_context=1"
+    run = opened.run(documents=(documents,), size=10, mix=mix)
     assert run.status == "complete"
     assert len(run) == 10
     assert Counter(sample.evolution for sample in run) == {
@@ -236,7 +237,7 @@ def test_a_dry_run_says_what_a_run_would_take_and_writes_nothing(
 def test_a_saved_run_cannot_go_on(opened, tmp_path):
     run = opened.run()
     part = run.filter(lambda sample: sample.evolution == "simple").save(tmp_path / "part")
-    assert len(part) == 3
+    assert len(part) == 4
     assert part.record["source"] == "run"
     assert part.status == "complete"
     assert part.vectors.shape == run.vectors.shape

@@ -6,7 +6,6 @@ import pytest
 from evaluation_sets import chunk, sample
 
 from groundset.programs.types import Hit
-from groundset.run import plan
 from groundset.run.plan import Pairs
 from groundset.run.subjects import unasked
 
@@ -95,14 +94,6 @@ def test_larger_groups_have_no_neighbours_either(pairs):
 
 def test_a_title_page_has_no_partners(pairs):
     assert partners(pairs(), "title") == []
-
-
-def test_partners_can_be_those_that_share_a_rare_phrase(pairs, monkeypatch):
-    monkeypatch.setattr(plan, "PARTNERS", "keyphrases")
-    monkeypatch.setitem(SIMILAR, "d", 0.35)
-    found = [group[0] for group in partners(pairs(), "a")]
-    assert found[0] == "d", "Ada Rowan, though it is hardly alike"
-    assert "copy" not in found
 
 
 def test_subjects_without_a_question_are_what_headings_name_and_chunks_speak_of():

@@ -14,11 +14,10 @@ from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from urllib.parse import parse_qs, unquote, urlsplit
 
-import yaml
 from model_server import running
 
 TOKEN = "hf_secret-of-the-tests"
-_LARGE = (".parquet", ".safetensors")
+_LARGE = (".parquet", ".safetensors", ".gguf")
 
 
 @dataclass
@@ -29,6 +28,7 @@ class Repo:
     commits: dict[str, dict[str, str]] = field(default_factory=dict)
     messages: list[str] = field(default_factory=list)
     head: str = ""
+    is_gated: bool = False
 
     def commit(self, files: dict[str, str], message: str) -> str:
         self.head = hashlib.sha1(
@@ -145,7 +145,7 @@ class _Handler(BaseHTTPRequestHandler):
         if path[0] == "lfs":
             self._store(path[1], query, body)
         if path[:2] == ["api", "validate-yaml"]:
-            self._check_card(json.loads(body)["content"])
+            self._check_card()
         if path[:3] == ["api", "repos", "create"]:
             self._create(json.loads(body))
         if path[:2] == ["api", "datasets"]:
@@ -167,6 +167,8 @@ class _Handler(BaseHTTPRequestHandler):
             repo.private and self.headers.get("Authorization") != f"Bearer {TOKEN}"
         ):
             raise _AnswerError(404, "Repository not found", "RepoNotFound")
+        if repo.is_gated:
+            raise _AnswerError(403, "Accept the terms", "GatedRepo")
         return repo
 
     def _files(self, repo, revision):
@@ -178,23 +180,12 @@ class _Handler(BaseHTTPRequestHandler):
     def _create(self, asked):
         self._needs_token()
         name = f"{asked['organization']}/{asked['name']}"
-        if asked["organization"] != "you":
-            raise _AnswerError(
-                403, "You don't have the rights to create a dataset under this namespace"
-            )
         known = name in self.server.repos
         if not known:
             self.server.create(name, private=asked.get("visibility") == "private")
         raise _AnswerError(409 if known else 200, {"url": f"{self.server.url}/datasets/{name}"})
 
-    def _check_card(self, content):
-        front = yaml.safe_load(content.split("---")[1])
-        if not isinstance(front.get("license"), str) or not all(
-            isinstance(code, str) for code in front["language"]
-        ):
-            raise _AnswerError(
-                400, {"errors": [{"message": '"license" must be a string'}], "warnings": []}
-            )
+    def _check_card(self):
         raise _AnswerError(200, {"errors": [], "warnings": []})
 
     def _api(self, name, path, body):

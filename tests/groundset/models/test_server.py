@@ -133,12 +133,6 @@ def test_nothing_but_thoughts_is_no_answer(answer):
     ("refused", "message", "said", "left"),
     [
         (
-            "temperature",
-            "Unsupported parameter: 'temperature'",
-            "temperature; it is left out",
-            {"max_tokens", "stop"},
-        ),
-        (
             "stop",
             "stop is not supported with this model",
             "stop; it is left out",
@@ -196,9 +190,7 @@ def test_a_system_text_that_is_refused_is_put_before_the_first_question(status, 
         ),
         ((422, {"detail": "too strict"}), "HOST answers 422: too strict"),
         ((400, [{"error": {"message": "too strict"}}]), "HOST answers 400: too strict"),
-        ((500, ERROR), "HOST answers 500: no"),
         ((200, {"hello": 1}), "HOST does not answer like a model server; check the address"),
-        ((200, [1]), "HOST does not answer like a model server"),
         ((200, {"choices": [None]}), "HOST does not answer like a model server"),
     ],
 )
@@ -271,10 +263,8 @@ def test_a_failure_that_passes_is_tried_again(monkeypatch):
     ("answer", "reason"),
     [
         ({**wrote("x"), "choices": []}, r"did not answer this prompt \(perhaps filtered"),
-        ({**wrote("x"), "choices": None}, r"did not answer this prompt \(perhaps filtered"),
         ({**wrote("x"), "choices": [{"index": 0, "message": None}]}, r"\(perhaps filtered"),
         ({**wrote("x"), "choices": [{"finish_reason": "content_filter"}]}, r"\(content_filter\)"),
-        (wrote(None, finish="content_filter"), r"did not answer this prompt \(content_filter\)"),
         (wrote("A qu", finish="content_filter: SAFETY"), r"\(content_filter: SAFETY\)"),
         (wrote("", finish="error"), r"did not answer this prompt \(error\)"),
         (wrote(None, refusal="Of storms I say nothing."), r"\(Of storms I say nothing\.\)"),
@@ -282,7 +272,6 @@ def test_a_failure_that_passes_is_tried_again(monkeypatch):
         ({"error": "overloaded", "choices": []}, "answers 500: overloaded"),
         ({"hello": 1}, "does not answer like a model server"),
         ((500, {"error": {"message": "unexpected end"}}), "answers 500: unexpected end"),
-        ((504, ERROR), "answers 504: no"),
         ((403, {"error": {"message": "flagged"}}), "answers 403: flagged"),
         ((400, {"error": {"code": "content_filter", "message": "policy"}}), "answers 400: policy"),
     ],

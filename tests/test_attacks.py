@@ -329,8 +329,6 @@ def test_run_folders_that_lead_elsewhere_or_are_noise_are_refused(refused, tmp_p
     for arguments in (
         ("show", run),
         ("export", run, "--format", "csv", "--out", "out"),
-        ("report", run),
-        ("push", run, "--repo", "a/b", "--licence", "other", "--out", "hub"),
     ):
         (run / "run.sqlite").symlink_to(real)
         assert "run.sqlite is a symbolic link" in refused(*arguments)

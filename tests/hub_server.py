@@ -12,7 +12,7 @@ import time
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from urllib.parse import parse_qs, unquote, urlsplit
+from urllib.parse import unquote, urlsplit
 
 from model_server import running
 
@@ -112,7 +112,7 @@ class _Handler(BaseHTTPRequestHandler):
                 return self._fail(status)
         path = [unquote(part) for part in parts.path.strip("/").split("/")]
         try:
-            self._route(path, parse_qs(parts.query), body)
+            self._route(path, body)
         except _AnswerError as answer:
             self._send(answer)
 
@@ -141,9 +141,9 @@ class _Handler(BaseHTTPRequestHandler):
         if self.command != "HEAD":
             self.wfile.write(raw)
 
-    def _route(self, path, query, body):
+    def _route(self, path, body):
         if path[0] == "lfs":
-            self._store(path[1], query, body)
+            self._store(path[1], body)
         if path[:2] == ["api", "validate-yaml"]:
             self._check_card()
         if path[:3] == ["api", "repos", "create"]:
@@ -211,15 +211,7 @@ class _Handler(BaseHTTPRequestHandler):
             raise _AnswerError(200, {"success": True, "commitOid": made, "commitUrl": url})
 
     def _entry(self, path, oid):
-        size = len(self.server.blobs[oid])
-        entry = {"type": "file", "path": path, "size": size, "oid": oid}
-        if not path.endswith(_LARGE):
-            return entry
-        return {
-            **entry,
-            "oid": _blob_id(oid.encode()),
-            "lfs": {"oid": oid, "size": size, "pointerSize": 130},
-        }
+        return {"type": "file", "path": path, "size": len(self.server.blobs[oid]), "oid": oid}
 
     def _mode(self, path, files):
         mode = "lfs" if path.endswith(_LARGE) else "regular"
@@ -244,8 +236,7 @@ class _Handler(BaseHTTPRequestHandler):
         self._needs_token()
         objects = []
         for each in asked["objects"]:
-            href = f"{self.server.url}/lfs/{each['oid']}"
-            actions = {"upload": {"href": href}, "verify": {"href": f"{href}?verify=1"}}
+            actions = {"upload": {"href": f"{self.server.url}/lfs/{each['oid']}"}}
             known = each["oid"] in self.server.blobs
             objects.append(
                 {
@@ -256,9 +247,7 @@ class _Handler(BaseHTTPRequestHandler):
             )
         raise _AnswerError(200, {"transfer": "basic", "objects": objects})
 
-    def _store(self, oid, query, body):
-        if "verify" in query:
-            raise _AnswerError(200 if oid in self.server.blobs else 404, {})
+    def _store(self, oid, body):
         assert self.server.keep(body, large=True) == oid, "other bytes than were announced"
         raise _AnswerError(200, {})
 

@@ -191,6 +191,7 @@ def test_a_system_text_that_is_refused_is_put_before_the_first_question(status, 
         ((422, {"detail": "too strict"}), "HOST answers 422: too strict"),
         ((400, [{"error": {"message": "too strict"}}]), "HOST answers 400: too strict"),
         ((200, {"hello": 1}), "HOST does not answer like a model server; check the address"),
+        ((200, [1]), "HOST does not answer like a model server"),
         ((200, {"choices": [None]}), "HOST does not answer like a model server"),
     ],
 )

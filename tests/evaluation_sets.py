@@ -101,23 +101,6 @@ def two_documents() -> EvaluationSet:
     return evaluation_set(run_of(samples, documents, chunks))
 
 
-def many_documents() -> EvaluationSet:
-    """Return a set with a question about the second chunk of each document."""
-    sources = [document(f"d{number:02d}", 10) for number in range(12)]
-    found = [chunk for each in sources for chunk in cut(each)]
-    asked = [
-        sample(
-            f"q-{each.chunk_id}",
-            each,
-            answer=f"number {number}",
-            question=f"What is {each.chunk_id}?",
-        )
-        for number, each in enumerate(found)
-        if number % 10 == 1
-    ]
-    return evaluation_set(run_of(asked, sources, found))
-
-
 def saved(folder: Path, samples: Sequence[Sample] | None = None, **changes: Any) -> Run:
     """Save the set of two documents, or its documents with other samples, as a run."""
     whole = two_documents()

@@ -25,6 +25,7 @@ import dspy
 import numpy as np
 import pyarrow as pa
 import pytest
+from evaluation_sets import cut, document, sample
 from foreign_files import archive, docx, pdf
 from json_lines import read as read_lines
 from json_lines import write
@@ -34,12 +35,8 @@ from pyarrow import parquet
 from groundset.corpus import read
 from groundset.programs.errors import RunError
 from groundset.programs.step import STEPS
-from groundset.programs.types import Chunk, Document, Reject, StepRecord
+from groundset.programs.types import Reject, StepRecord
 from groundset.run.run import open_run, save_run
-
-sys.path.append(str(Path(__file__).parent / "groundset" / "run"))
-
-from run_parts import sample
 
 GOOD = "The mill was built by two brothers in 1887. " * 10
 ROW = {
@@ -291,20 +288,16 @@ HOSTILE = "mill\x1b[2J\x1b]0;owned\x07\u202efdp.exe\u2066\u200f\x9b31m\r[bold re
 
 
 def saved(out, text):
-    """Write a run whose every text is ``text``, with something behind that tells them apart."""
-    about = {"doc_id": f"{text} d", "path": f"{text}.md", "title": text}
-    document = Document(**about, text=f"{text} built in 1820.")
-    about |= {"headings": (text,), "start": 0, "end": len(document.text), "text": document.text}
-    chunk = Chunk(chunk_id=f"{text} c", **about, metadata=(facts := {text: text}))
+    """Write a run whose every text holds ``text``."""
+    source = document(text, 1)
+    [chunk] = cut(source)
+    chunk = chunk.model_copy(update={"headings": (text,), "metadata": {text: text}})
+    texts = dict.fromkeys(("question", "answer", "language"), text)
     trail = (StepRecord(step="ask", output={text: text}),)
-    texts = dict.fromkeys(("id", "question", "answer", "language"), text) | {
-        "metadata": facts,
-        "trail": trail,
-    }
     save_run(
         out,
-        samples=[sample(1, chunks=[chunk]).model_copy(update=texts)],
-        documents=[document],
+        samples=[sample(text, chunk, **texts, metadata=chunk.metadata, trail=trail)],
+        documents=[source],
         chunks=[chunk],
         vectors=np.ones((1, 4), np.float32),
         rejects=[Reject(step=text, reason=text, question=text, chunk_id=chunk.chunk_id)],
@@ -329,8 +322,6 @@ def test_run_folders_that_lead_elsewhere_or_are_noise_are_refused(refused, tmp_p
     for arguments in (
         ("show", run),
         ("export", run, "--format", "csv", "--out", "out"),
-        ("report", run),
-        ("push", run, "--repo", "a/b", "--licence", "other", "--out", "hub"),
     ):
         (run / "run.sqlite").symlink_to(real)
         assert "run.sqlite is a symbolic link" in refused(*arguments)

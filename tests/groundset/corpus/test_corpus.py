@@ -8,6 +8,7 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 from evaluation_sets import chunk as one_chunk
+from foreign_files import pdf
 from json_lines import read as read_lines
 from pyarrow import parquet
 from refusal import refuses
@@ -81,13 +82,6 @@ def test_what_stands_before_a_chunk(samples):
     assert own[-2].text.endswith(samples.before(own[-1])[-20:].strip())
 
 
-def test_a_corpus_is_written_and_read_again(samples, tmp_path):
-    samples.write(tmp_path)
-    again = Corpus.read(tmp_path)
-    assert again.documents == samples.documents
-    assert again.chunks == samples.chunks
-
-
 def test_ids_do_not_depend_on_folder_or_encoding(tmp_path):
     for folder, encoding in (("one", "utf-8"), ("two/deeper", "utf-16")):
         (tmp_path / folder / "docs").mkdir(parents=True)
@@ -101,11 +95,15 @@ def test_ids_do_not_depend_on_folder_or_encoding(tmp_path):
 def test_files_that_cannot_be_read_are_skipped_with_a_reason(tmp_path):
     contents = {
         "blank.txt": (b" \n ", "empty"),
+        "cut.pdf": (pdf(b"BT /F1 12 Tf (The mill) Tj ET")[:200], "damaged pdf file (PSEOF)"),
         "damaged.docx": (b"PK nothing", "damaged docx file (BadZipFile)"),
+        "deep.ipynb": (b"[" * 100_000, "nested too deep"),
+        "lines.md": (b"a\n" * 500_002, "its text has more than 500,000 lines"),
         "locked.pdf": (
             Path(__file__).with_name("parsing").joinpath("encrypted.pdf").read_bytes(),
             "password-protected",
         ),
+        "long.txt": (b"a b " * (5 << 20), "its text is longer than 16 MB"),
         "photo.txt": (b"\x89PNG\r\n\x1a\n\x00\x00", "binary"),
         "paper.tex": (b"x", "unsupported type .tex; convert it with pandoc, to .md"),
         "song.mp3": (b"x", "unsupported type .mp3"),
@@ -117,9 +115,12 @@ def test_files_that_cannot_be_read_are_skipped_with_a_reason(tmp_path):
     (tmp_path / "good.txt").write_text(PROSE * 9)
     (tmp_path / "link.txt").symlink_to(tmp_path / "nowhere")
     os.mkfifo(tmp_path / "pipe.txt")
+    with (tmp_path / "big.pdf").open("wb") as stream:
+        stream.truncate(1 << 40)  # a sparse file, which is not opened
     os.utime(tmp_path / "good.txt", (0, 86400))
     corpus = read(tmp_path)
     others = {"link.txt": "broken link", "pipe.txt": "not a regular file"}
+    others["big.pdf"] = "larger than 256 MB"
     assert dict(corpus.skipped) == {name: reason for name, (_, reason) in contents.items()} | others
     [document] = corpus.documents.values()
     assert document.last_modified == datetime(1970, 1, 2, tzinfo=UTC)
@@ -200,14 +201,15 @@ def test_order_depends_only_on_seed_and_ids():
     assert [chunk for chunk in more if chunk.doc_id != "e"] == drawn(SIZES)
 
 
-def test_any_facts_and_long_texts_are_stored(tmp_path):
+def test_a_corpus_is_written_and_read_again_with_any_facts_and_long_texts(samples, tmp_path):
     document = Document(doc_id="d", path="p", title="", text="x" * (9 << 20), captions=("c",))
     facts = [{}, {"a": [1, {"b": None}]}, {"a": "text"}]
     chunks = [one_chunk(str(n), metadata=metadata) for n, metadata in enumerate(facts)]
-    Corpus({"d": document}, chunks).write(tmp_path)
+    whole = Corpus({**samples.documents, "d": document}, [*samples.chunks, *chunks])
+    whole.write(tmp_path)
     again = Corpus.read(tmp_path)
-    assert again.documents == {"d": document}
-    assert again.chunks == chunks
+    assert again.documents == whole.documents
+    assert again.chunks == whole.chunks
 
 
 def test_damaged_files_of_a_corpus_are_named(samples, tmp_path):

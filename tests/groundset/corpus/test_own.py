@@ -100,8 +100,7 @@ def test_beside_documents(tmp_path):
 @pytest.mark.parametrize(
     ("row", "message"),
     [
-        ("{broken", r"own\.jsonl, line 2: not JSON"),
-        ({"contents": "x"}, "line 2: column doc_id is missing"),
+        ({"contents": "x"}, r"own\.jsonl, line 2: column doc_id is missing"),
         ({"doc_id": "b", "contents": "x", "start_end_idx": [1]}, "line 2, column start_end_idx"),
         (GOOD, r"line 2: the id 'a' was used before, in .*line 1"),
     ],

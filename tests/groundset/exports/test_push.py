@@ -105,9 +105,9 @@ def test_failed_commit_changes_nothing_and_can_be_repeated(hub, push, status):
 def test_changes_meanwhile_are_not_overwritten(hub, push, monkeypatch):
     real = hub_server._Handler._check_card
 
-    def meanwhile(self, content):
+    def meanwhile(self):
         self.server.put("you/demo", "README.md", b"written meanwhile")
-        real(self, content)
+        real(self)
 
     monkeypatch.setattr(hub_server._Handler, "_check_card", meanwhile)
     with refuses("was changed during the push", HubError):
@@ -125,9 +125,13 @@ def test_changes_meanwhile_are_not_overwritten(hub, push, monkeypatch):
         ("/commit/", 429, "too many requests"),
         ("/commit/", 418, r"\(418: told to fail with 418; \(the token\)\)"),
         ("/repos/create", 502, r"failed \(502\); you/demo is unchanged"),
+        ("/repos/create", -1, "cannot be reached"),
     ],
 )
-def test_hub_errors_are_one_line_without_the_token(hub, push, request_, status, message):
+def test_hub_errors_are_one_line_without_the_token(
+    hub, push, monkeypatch, request_, status, message
+):
+    monkeypatch.setattr("groundset.exports.hub._TIMEOUT", 0.3)
     hub.failing = [(request_, status)] * 6
     with refuses(message, HubError) as error:
         push()
@@ -157,14 +161,6 @@ def test_offline_mode_of_the_user_is_respected(hub, push, monkeypatch):
     assert hub.asked == []
     monkeypatch.setattr("groundset.privacy._taken_offline", True)
     assert push().is_changed
-    assert constants.HF_HUB_OFFLINE, "for all others"
-
-
-def test_hub_that_does_not_answer_is_given_up(hub, push, monkeypatch):
-    monkeypatch.setattr("groundset.exports.hub._TIMEOUT", 0.3)
-    hub.failing = [("/repos/create", -1)] * 6
-    with refuses("cannot be reached", HubError):
-        push()
 
 
 @pytest.mark.parametrize("address", ["http://me:secret@127.0.0.1:9", "nonsense", "http://[::1"])

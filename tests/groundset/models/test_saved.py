@@ -97,10 +97,9 @@ def test_copies_share_the_model(program):
     assert program.deepcopy().ask.lm.engine is program.ask.lm.engine
 
 
-@pytest.mark.parametrize("spec", ["openai/m@http://elsewhere.example/v1", "hf/a/b/c.gguf"])
-def test_a_state_can_name_no_address_and_no_download(named, tmp_path, spec):
+def test_a_state_can_name_no_download(named, tmp_path):
     program = OneChunk()
-    program.set_lm(named.open_model(spec).lm)
+    program.set_lm(named.open_model("hf/a/b/c.gguf").lm)
     again = by_state(program, tmp_path)
     with refuses(r"is not open; open it and set it: program.set_lm\(groundset.lm", ModelError):
         again(**FERRY)

@@ -62,13 +62,9 @@ def heading(page):
     ("path", "headers"),
     [
         ("/", {}),
-        ("/wrong/", {}),
         ("/tokentoken/1", {}),
         ("/token/result", {"Host": "evil.example"}),
-        *(
-            ("/token/1", {"Host": host})
-            for host in ("evil.example", "evil.example:80", "127.0.0.1.evil.example")
-        ),
+        ("/token/1", {"Host": "127.0.0.1.evil.example"}),
         *(
             ("/token/1", {"Origin": origin})
             for origin in ("https://evil.example", "null", "http://localhost:1")

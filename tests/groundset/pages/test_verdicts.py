@@ -12,7 +12,6 @@ from refusal import refuses
 import groundset
 from groundset import labelling
 from groundset.models.open import open_model
-from groundset.optimizers.labels import read_rows
 from groundset.pages import verdicts
 from groundset.pages.verdicts import LabelsFromOptions, labels_from, labels_of
 from groundset.programs.step import step
@@ -79,13 +78,6 @@ def test_what_becomes_no_label(make_run):
     assert left_out == dict.fromkeys(whys, 1)
 
 
-def test_refusals_in_words_of_ones_own(make_run):
-    note = "nobody asks this at the counter"
-    run = make_run(reviews=[review("s0", "refused", "other", note=note)])
-    (row,) = labels_of(run, Counter())
-    assert (row["label"], row["reason"], row["explanation"]) == ("bad", "other", note)
-
-
 def test_reviewers_of_one_mind(make_run):
     reasons = (("ann", "vague"), ("ben", "malformed"), ("eve", "malformed"))
     run = make_run(
@@ -108,11 +100,6 @@ def test_the_command(make_run, tmp_path, capsys, monkeypatch):
     assert [row["label"] for row in rows] == ["good", "bad"], (
         "one question of two runs is one label"
     )
-    assert {(row.split, row.language) for row in read_rows([out])} <= {
-        ("train", "en"),
-        ("dev", "en"),
-        ("test", "en"),
-    }
     assert (
         capsys.readouterr().out
         == f"2 labels, 1 good; left out: refused without a reason (1): {out}\n"

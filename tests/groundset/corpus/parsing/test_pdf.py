@@ -1,9 +1,6 @@
-from pathlib import Path
-
 import pytest
 from foreign_files import pdf
 
-from groundset.corpus.parsing import UnparsableError, parse
 from groundset.corpus.parsing.pages import Line, Page, PageTable, without_running_heads
 from groundset.corpus.parsing.pdf import pages_to_markdown, parse_pdf, plain_line, split_page_marks
 
@@ -148,6 +145,7 @@ def test_pages_without_text():
     text, starts = split_page_marks(pages_to_markdown([page(), page(), page(line("A line.", 500))]))
     assert text == "A line."
     assert [(start.page, start.start) for start in starts] == [(3, 0)]
+    assert pages_to_markdown([page()]) == ""
 
 
 def test_table_keeps_its_position():
@@ -182,22 +180,6 @@ def test_table_with_rules_above_and_below_only():
     )
     assert text.endswith(f"1887.\n\n{table}")
     assert "|" not in parse_pdf(pdf(TEXT + b"50 760 m 400 760 l S 50 740 m 400 740 l S")).text
-
-
-def test_empty_pages():
-    assert pages_to_markdown([page()]) == ""
-
-
-@pytest.mark.parametrize(
-    ("data", "reason"),
-    [
-        (Path(__file__).with_name("encrypted.pdf").read_bytes(), "password-protected"),
-        (b"%PDF-1.7 and then nothing", "damaged pdf file"),
-    ],
-)
-def test_unparsable_file(data, reason):
-    with pytest.raises(UnparsableError, match=reason):
-        parse(data, ".pdf")
 
 
 TEXT = b"BT /F1 12 Tf 50 750 Td (The mill was built by two brothers in the year 1887.) Tj ET\n"

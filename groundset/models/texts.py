@@ -15,7 +15,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import IO, Any
 
-from dspy.lm15 import Message, Request, Response, TokenLogprob, TopLogprob, Usage
+from dspy.lm15 import Message, Request, Response
 from dspy.utils.exceptions import LMError, LMInvalidRequestError
 
 from groundset.programs.errors import AnswerError, UnknownModelError
@@ -186,34 +186,6 @@ def _numbers(stream: IO[bytes], layout: str) -> tuple[Any, ...]:
 
 class SilentModelError(AnswerError, LMError):
     """A model writes nothing; the message says what to do. DSPy passes it on as it is."""
-
-
-def response_of(
-    model: str,
-    parts: Any,
-    finish_reason: Any,
-    tokens: Sequence[int],
-    logprobs: Iterable[tuple[str, float, Any]],
-) -> Response:
-    """Return a response of ``parts`` or a text.
-
-    ``tokens`` are those of the prompt, of these the cached ones, and the generated ones;
-    ``logprobs`` has each token with its logarithmic probability and pairs of those that were likely
-    in its place.
-    """
-    prompt, cached, generated = tokens
-    usage = Usage(
-        input_tokens=prompt,
-        output_tokens=generated,
-        total_tokens=prompt + generated,
-        cache_read_tokens=cached,
-    )
-    scored = tuple(
-        TokenLogprob(*token, top=tuple(TopLogprob(*top) for top in tops))
-        for *token, tops in logprobs
-    )
-    message = Message.assistant(parts)
-    return Response(None, model, message, finish_reason, usage=usage, logprobs=scored or None)
 
 
 def written(response: Response) -> tuple[str, bool]:

@@ -21,7 +21,7 @@ from dspy.utils.exceptions import AdapterParseError, LMInvalidRequestError
 
 from groundset.optimizers.tasks import CompileTask
 from groundset.programs.adapter import PLAIN_TEXT, with_outputs
-from groundset.programs.errors import CompileError, GroundsetError
+from groundset.programs.errors import CompileError, GroundsetError, first_line
 
 # of a predictor, at most; more do not fit into the context of small models, or slow them down
 DEMOS = 4
@@ -219,13 +219,11 @@ def compile_program(
         ending = "budget"
     except KeyboardInterrupt:
         ending = "interrupted"
-    except AdapterParseError as error:  # rows that cannot be read are caught by the optimizer
+    # Of rows, they are caught by the optimizer.
+    except (AdapterParseError, LMInvalidRequestError) as error:
         raise CompileError(
-            "the model cannot write instructions; name a larger one with --prompt-lm"
-        ) from error
-    except LMInvalidRequestError as error:  # likewise
-        raise CompileError(
-            f"no instructions were written: {error}; name another model with --prompt-lm"
+            f"the model cannot write instructions ({first_line(error)}); name a larger one with"
+            " --prompt-lm"
         ) from error
     if compiled is None:
         chosen = record.best(task.devset)

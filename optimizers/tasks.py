@@ -12,7 +12,7 @@ import dspy
 from groundset.optimizers.examples import examples, is_complete, spread
 from groundset.optimizers.labels import SPLITS, GoldRow, Row, Split, read_rows
 from groundset.optimizers.metrics import METRICS, NUMBERED, Judge
-from groundset.programs.errors import CompileError, InputError
+from groundset.programs.errors import CompileError
 from groundset.programs.forms import SIMPLE
 from groundset.programs.languages import ENGLISH
 from groundset.programs.step import STEPS, step
@@ -57,12 +57,10 @@ def task(
     """Return the task of a step or a program, with the examples in files of labels and gold rows.
 
     Raises:
-        InputError: there is no such step.
+        KeyError: there is no such step.
         LabelError: a file cannot be read, or a row is wrong.
         CompileError: a split has no examples.
     """
-    if program is None and name not in STEPS:
-        raise InputError(f"STEP {name}: there is no such step; choose from {', '.join(STEPS)}")
     facts: Any = getattr(program, "facts", None)
 
     def asks(example: dspy.Example) -> bool:
@@ -76,14 +74,11 @@ def task(
             f"there are no {' and no '.join(missing)} rows for {name}; add some with --labels"
         )
     metric = METRICS[name if name in STEPS else "program"]
-    train, dev, test = (splits[split] for split in SPLITS)
     return CompileTask(
         name,
-        step(name) if program is None else program,
-        train,
-        dev,
-        test,
-        metric if judge is None else metric.using(judge),
+        program or step(name),
+        *(splits[split] for split in SPLITS),
+        metric=metric if judge is None else metric.using(judge),
     )
 
 

@@ -209,16 +209,15 @@ def _for_model(name: str, options: CompileOptions, progress: Progress) -> Report
         progress.phase("Opening models")
         opened: dict[str, Model] = {}
         critic = (options.critic_lm or JUDGE_LM) if writes(name) else options.critic_lm
-        for spec in filter(None, (options.lm, options.prompt_lm, critic)):
-            if spec not in opened:
-                try:
-                    model = open_model(spec, journal=journal, workers=options.workers)
-                except ModelError as error:
-                    if spec != JUDGE_LM or options.critic_lm:
-                        raise
-                    told = f"--critic-lm: {name} needs a judge, by default {spec}: {error}"
-                    raise type(error)(told) from error
-                opened[spec] = stack.enter_context(model)
+        for spec in filter(None, dict.fromkeys((options.lm, options.prompt_lm, critic))):
+            try:
+                model = open_model(spec, journal=journal, workers=options.workers)
+            except ModelError as error:
+                if spec != JUDGE_LM or options.critic_lm:
+                    raise
+                told = f"--critic-lm: {name} needs a judge, by default {spec}: {error}"
+                raise type(error)(told) from error
+            opened[spec] = stack.enter_context(model)
         model = opened[str(options.lm)]
         judge = reading_judge(lambda: opened[str(critic)]) if writes(name) else None
         progress.phase("Reading labels")
@@ -327,10 +326,7 @@ def _prompted(
         del rows["test"]
     for split, of_split in rows.items():
         progress.phase(f"Measuring the result on {split} rows", len(of_split))
-        if state_of(compiled.program) == state_of(task.program):
-            after[split] = before[split]
-        else:
-            after[split] = measure(compiled.program, of_split, task.metric, **shared)
+        after[split] = measure(compiled.program, of_split, task.metric, **shared)
     compiled.candidates[0].scores |= dict(zip(map(row_id, task.devset), before["dev"], strict=True))
     compiled.chosen.scores |= dict(zip(map(row_id, task.devset), after["dev"], strict=True))
     figures = _compared(before, after, [row.document for row in task.testset])

@@ -230,10 +230,5 @@ def shipped_files() -> list[Path]:
 
 def with_own(files: Sequence[str | Path]) -> list[Path]:
     """Return the shipped files of labels and a user's own; a shipped one may be named again."""
-    shipped = {file.resolve(): file for file in shipped_files()}
-    return list(
-        {
-            **{Path(file).expanduser().resolve(): Path(file).expanduser() for file in files},
-            **shipped,
-        }.values()
-    )
+    paths = [*(Path(file).expanduser() for file in files), *shipped_files()]
+    return list({file.resolve(): file for file in paths}.values())

@@ -190,15 +190,14 @@ def _changed(
         if left_out := len(state.demos) - len(demos):
             blank[name] = left_out
         useful = state.model_copy(update={"demos": demos})
-        if useful != _unchanged(name):
+        if useful != _state("", name, step(name).dump_state()):
             kept[name] = useful
     return Compiled(kept, adapters or {}, heads or {}, blank)
 
 
 def _read_heads(folder: Path) -> dict[str, StepHeads]:
-    files = {step: folder / "head" / f"{step}.json" for step in (*RENAMED, *HEAD_STEPS)}
-    found = [load_heads(file) for file in files.values() if file.exists()]
-    return {heads.step: heads for heads in found}
+    files = [folder / "head" / f"{name}.json" for name in (*RENAMED, *HEAD_STEPS)]
+    return {heads.step: heads for heads in map(load_heads, filter(Path.exists, files))}
 
 
 def read_states(where: Path) -> dict[str, State]:
@@ -232,18 +231,6 @@ def _add_states(
             raise StateError(
                 f"{where}: holds another state of the step {step_name} than one before it"
             )
-
-
-def _unchanged(name: str) -> State:
-    """Return the state of a step that nobody compiled."""
-    state = State.model_validate(step(name).dump_state())
-    return state.model_copy(update={"demos": _of_step(name, state.demos)})
-
-
-def _of_step(name: str, demos: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Return demos without the fields that their step does not have."""
-    fields = STEPS[name].signature.fields
-    return [{key: value for key, value in demo.items() if key in fields} for demo in demos]
 
 
 def _saved(file: Path) -> Mapping[str, Any]:
@@ -281,7 +268,9 @@ def _state(file: str, name: str, value: Any) -> State:
         )
     # Stock optimizers put whole examples into the demos, with what labels hold beside the fields of
     # the step.
-    return state.model_copy(update={"demos": _of_step(name, state.demos)})
+    fields = signature.fields
+    demos = [{key: demo[key] for key in demo if key in fields} for demo in state.demos]
+    return state.model_copy(update={"demos": demos})
 
 
 def _prefix(field: Any) -> str:

@@ -113,8 +113,6 @@ class ControlTokens:
         messages = tuple(
             _rewrite(message, lambda text: self.escape(text, seen)) for message in request.messages
         )
-        if not seen:
-            return complete(request)
         response = complete(replace(request, system=system, messages=messages))
 
         def restored(text: str) -> str:

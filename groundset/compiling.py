@@ -187,8 +187,8 @@ def _fitted(name: str, options: CompileOptions, progress: Progress) -> Report:
     }
     for prefix, measures in (("", record["test"]), ("before_", before)):
         for shown, bounds in measures.items():
-            named = (f"{prefix}{shown}", f"{prefix}{shown}_low", f"{prefix}{shown}_high")
-            figures |= dict(zip(named, bounds, strict=True))
+            for end, bound in zip(("", "_low", "_high"), bounds, strict=True):
+                figures[f"{prefix}{shown}{end}"] = bound
     report = Report(name, options.embedder, HEADS, figures)
     if options.keep or not is_worse(record["test"], before):
         write_text(file, heads.model_dump_json(indent=1) + "\n")

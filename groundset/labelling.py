@@ -8,7 +8,7 @@ from threading import Lock
 from typing import TYPE_CHECKING, Any
 
 from groundset.files import data_path
-from groundset.optimizers.labels import ROWS, SPLITS, GoldRow, Row, checked, read_rows
+from groundset.optimizers.labels import ROWS, SPLITS, GoldRow, checked, read_rows
 from groundset.options import DEFAULT_EMBEDDER, DEFAULT_PARSER, Options, for_python, option
 from groundset.printing import counted, say
 from groundset.programs.errors import InputError
@@ -177,8 +177,15 @@ def check_labels(options: LabelsOptions) -> None:
     Raises:
         InputError: there are problems.
     """
+    from groundset.optimizers.tasks import fault_of
+
     rows, problems = checked(options.files)
-    problems = problems or checked(with_own(options.files))[1] or _faults(rows)
+    problems = problems or checked(with_own(options.files))[1]
+    problems = problems or [
+        f"{row.step} {row.id}: {fault}"
+        for row in rows
+        if isinstance(row, GoldRow) and (fault := fault_of(row))
+    ]
     for problem in problems[:_SHOWN]:
         say(problem)
     where = counted(len(options.files), "file")
@@ -196,13 +203,6 @@ def check_labels(options: LabelsOptions) -> None:
             f"Without {' and '.join(missing)} rows: rows about one document lie in one split, which"
             " `split` can set."
         )
-
-
-def _faults(rows: Sequence[Row]) -> list[str]:
-    from groundset.optimizers.tasks import fault_of
-
-    gold = [row for row in rows if isinstance(row, GoldRow)]
-    return [f"{row.step} {row.id}: {fault}" for row in gold if (fault := fault_of(row))]
 
 
 def _train_rows(files: Sequence[Path]) -> Iterator[str]:

@@ -81,9 +81,8 @@ def option(
 
 def facts_of(field: FieldInfo) -> dict[str, Any]:
     """Return what is known of an option."""
-    facts = field.json_schema_extra
-    assert isinstance(facts, dict)
-    return facts
+    facts: Any = field.json_schema_extra
+    return dict(facts)
 
 
 class Options(BaseModel):

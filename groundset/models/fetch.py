@@ -61,6 +61,7 @@ _BROKEN_ARCHIVE = (KeyError, zipfile.BadZipFile, zlib.error, lzma.LZMAError, EOF
 HUB_PREFIX = "hf/"
 HUB_FORM = "hf/<owner>/<repo>/<file>.gguf"
 _MAIN = "main"
+_TOLD = {True: "yes", False: "no"}
 _FORBIDDEN = r'\\@:*?"<>|'  # in file names on some systems
 _NAME = re.compile(
     rf"hf/(?P<repo>\w[\w.-]*/\w[\w.-]*)/(?P<file>[^{_FORBIDDEN}]+\.gguf)(?:@(?P<revision>[^{_FORBIDDEN}\s]+))?",
@@ -284,22 +285,13 @@ class PullOptions(Options):
 def list_models(options: ListOptions) -> None:
     """Print the models."""
     fields = ("name", "role", "size", "licence", "cached", "origin", "note")
-    rows = [
-        (each.name, each.role, each.size, each.licence, is_cached(each), each.origin, each.note)
-        for each in CATALOGUE.values()
-    ]
+    rows = [each._asdict() | {"cached": is_cached(each)} for each in CATALOGUE.values()]
     if options.as_json:
-        say_lines(
-            json_text({"models": [dict(zip(fields, row, strict=True)) for row in rows]}, indent=2)
-        )
+        models = [{name: row[name] for name in fields} for row in rows]
+        say_lines(json_text({"models": models}, indent=2))
     else:
-        say_table(
-            fields,
-            [
-                (name, role, human_size(size), licence, "yes" if cached else "no", *rest)
-                for name, role, size, licence, cached, *rest in rows
-            ],
-        )
+        told = [row | {"size": human_size(row["size"])} for row in rows]
+        say_table(fields, [[_TOLD.get(row[name], row[name]) for name in fields] for row in told])
 
 
 def pull_models(options: PullOptions) -> None:

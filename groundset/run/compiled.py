@@ -9,6 +9,7 @@ MLflow are checked alike.
 
 import hashlib
 import json
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -87,16 +88,16 @@ class Compiled(NamedTuple):
         """Return a hash of all that affects a run."""
         heads = {name: fitted.model_dump(mode="json") for name, fitted in self.heads.items()}
         weights = {name: file_sha256(file) for name, file in self.adapters.items()}
-        return _sha256([self._values(), heads, weights])
+        return _sha256([self.hashes, heads, weights])
 
     @property
     def hashes(self) -> dict[str, str]:
         """Return the hash of each state."""
-        return {name: _sha256(value) for name, value in sorted(self._values().items())}
-
-    def _values(self) -> dict[str, Any]:
         ignored = {"lm", "traces", "train"}
-        return {name: state.model_dump(exclude=ignored) for name, state in self.states.items()}
+        return {
+            name: _sha256(state.model_dump(exclude=ignored))
+            for name, state in sorted(self.states.items())
+        }
 
     def apply(self, programs: Iterable[dspy.Module]) -> None:
         """Load the states into the predictors of programs that have the name of their step."""
@@ -260,9 +261,8 @@ def _state(file: str, name: str, value: Any) -> State:
     count = len(signature.input_fields)
     known = [_prefix(field) for field in signature.fields.values()]
     saved = [field.prefix for field in state.signature.fields]
-    outputs = set(saved[count:])
-    is_known = saved[:count] == known[:count] and outputs and outputs <= set(known[count:])
-    if not is_known or len(saved) > count + len(outputs):
+    outputs = Counter(saved[count:])
+    if saved[:count] != known[:count] or not outputs or not outputs <= Counter(known[count:]):
         raise StateError(
             f"{file}: its fields are not those of the step {name} ({', '.join(signature.fields)})"
         )

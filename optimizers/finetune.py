@@ -176,7 +176,6 @@ class _Adapting(Trainer):
             seed=options.seed,
             use_cpu=not has_gpu,
             remove_unused_columns=False,
-            report_to="none",
             disable_tqdm=True,
         )
         super().__init__(

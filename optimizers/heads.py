@@ -13,7 +13,8 @@ import numpy as np
 import numpy.typing as npt
 import scipy
 
-from groundset.optimizers.labels import SPLITS, ChunkLabel, QuestionLabel, Row, split_of
+from groundset.optimizers.examples import examples
+from groundset.optimizers.labels import SPLITS, Label, Row
 from groundset.programs.errors import LabelError
 from groundset.programs.features import grams, shape, words_of
 from groundset.programs.heads import (
@@ -25,7 +26,7 @@ from groundset.programs.heads import (
     StepHeads,
     Vectors,
 )
-from groundset.programs.text import plain, truncate
+from groundset.programs.text import truncate
 
 FEWEST_ROWS = 10  # good and bad each
 _FEWEST_ACCEPTED = 10
@@ -65,27 +66,16 @@ def rows_of(step: str, labels: Sequence[Row]) -> list[_Row]:
     """Return the rows of a step among labels, in order."""
     found = []
     for label in labels:
-        inputs, good, fault, generated = None, False, "", False
-        if isinstance(label, ChunkLabel) and step == "score":
-            inputs, good, fault = {"passage": label.text}, label.good, label.why.fault
-        elif isinstance(label, QuestionLabel) and step == "judge" and label.origin != _STRONG:
-            inputs, generated = (
-                {"passage": label.passage, "question": label.question},
-                bool(label.kind),
-            )
-            good, fault = label.good, label.why.fault
-        elif (
-            isinstance(label, QuestionLabel) and step == "grounding" and label.good and label.answer
-        ):
-            inputs = {
-                "passage": plain(label.passage),
-                "question": label.question,
-                "answer": label.answer.text,
-            }
-            good = label.answer.label == "correct"
-        if inputs is not None:
-            split = label.split or split_of(label.sources[0])
-            found.append(_Row(truncate(inputs), good, fault, label.sources[0], split, generated))
+        is_foreign = step == "judge" and getattr(label, "origin", "") == _STRONG
+        if is_foreign or not isinstance(label, Label):
+            continue
+        for row in examples(step, [label]):
+            inputs = row.inputs().toDict()
+            if step != "grounding":  # these heads see marks of markup, too
+                inputs["passage"] = getattr(label, "text", "") or getattr(label, "passage", "")
+            generated = step == "judge" and bool(getattr(label, "kind", ""))
+            where = row.document, row.split
+            found.append(_Row(truncate(inputs), row.good, row.fault, *where, generated))
     return found
 
 

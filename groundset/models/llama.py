@@ -6,6 +6,7 @@ import threading
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 from dspy import lm15
@@ -44,7 +45,7 @@ class LlamaModel:
         *,
         workers: int = 1,
         context_tokens: int = 4096,
-        adapters: Mapping[str, Path] | None = None,
+        adapters: Mapping[str, Path] = MappingProxyType({}),
         verbose: bool = False,
     ) -> None:
         """Load the weights.
@@ -70,10 +71,10 @@ class LlamaModel:
         params.api_keys = [secrets.token_urlsafe(32)]
         params.ui = False
         params.endpoint_metrics = True
-        self._adapters = list(adapters or {})
+        self._adapters = list(adapters)
         # Scale 0 until a call selects one.
         params.lora_adapters = [
-            xllamacpp.CommonAdapterLoraInfo(str(file), 0.0) for file in (adapters or {}).values()
+            xllamacpp.CommonAdapterLoraInfo(str(file), 0.0) for file in adapters.values()
         ]
         params.verbosity = 3 if verbose else 0
         # vLLM's dialect is OpenAI's with max_tokens.

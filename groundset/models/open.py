@@ -378,6 +378,7 @@ def load_once(files: list[str]) -> str:
     without one.
     """
     path, adapter = files
+    adapters = {"tested": Path(adapter)} if adapter else {}
     turns = (
         lm15.Message.user("Where does Ebbing lie?"),
         lm15.Message.assistant("On a river."),
@@ -388,14 +389,11 @@ def load_once(files: list[str]) -> str:
         system="Answer in one short sentence.",
         messages=turns,
         config=lm15.Config(
-            max_tokens=1, temperature=0.0, extensions={"adapter": "tested"} if adapter else None
+            max_tokens=1, temperature=0.0, extensions={"adapter": next(iter(adapters), None)}
         ),
     )
     try:
-        model = llama.LlamaModel(
-            Path(path), adapters={"tested": Path(adapter)} if adapter else None
-        )
-        model.complete(request)
+        llama.LlamaModel(Path(path), adapters=adapters).complete(request)
     except SilentModelError:  # one token is no thought
         pass
     except (GroundsetError, lm15.LM15Error) as error:

@@ -114,11 +114,7 @@ def guided_parts(compiled: str = "shipped", embedder: str = DEFAULT_EMBEDDER) ->
     """Return what the program of guided models is built of: a parser of English, and heads."""
     from groundset.models.open import open_parser
 
-    heads = _heads(compiled, embedder)
-    return {
-        "parse": open_parser(DEFAULT_PARSER),
-        **{name: heads[name] for name in ("judge", "grounding", "score")},
-    }
+    return {"parse": open_parser(DEFAULT_PARSER), **_heads(compiled, embedder)}
 
 
 def _heads(compiled: str, embedder: str) -> "dict[str, HeadJudge]":

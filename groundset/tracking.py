@@ -430,7 +430,7 @@ class Tracking:
             text = without_secrets(str(value))
             if self.where.host:
                 text = _PATH.sub(lambda path: PureWindowsPath(path[0]).name, text)
-            parameters[re.sub(r"[^\w.\- ]", "_", name)] = encodable(text)[:_LONGEST]
+            parameters[name] = encodable(text)[:_LONGEST]
         return parameters
 
     def _experiment(self, name: str) -> str:

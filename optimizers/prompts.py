@@ -189,9 +189,7 @@ def compile_program(
     # The steps are called at temperature 0. Optimizers sample by setting the temperature of the
     # model instead.
     for predictor in student.predictors():
-        predictor.config = {
-            key: value for key, value in predictor.config.items() if key != "temperature"
-        }
+        predictor.config.pop("temperature", None)
     lm = lm.copy(temperature=0.0)
     record = _Record(student, lm, calls, progress)
     trainset = (
@@ -257,7 +255,7 @@ def measure(
         evaluate = dspy.Evaluate(
             devset=rows, metric=counting, num_threads=threads, max_errors=_ERRORS
         )
-        return [float(score) for *_, score in evaluate(program).results] if rows else []
+        return [float(score) for *_, score in evaluate(program).results]
 
 
 def state_of(program: dspy.Module) -> State:
@@ -300,7 +298,7 @@ class _Record(BaseCallback):
         self, student: dspy.Module, lm: dspy.LM, most: int, progress: Callable[[], object]
     ) -> None:
         self.calls = 0
-        self._most, self._progress, self._model = most, progress, _model(lm)
+        self._most, self._progress, self._model = most, progress, (lm.model, lm.kwargs)
         self._shape = _shape(student)
         self.known: dict[str, Candidate] = {}
         self._running: dict[str, State] = {}
@@ -312,7 +310,8 @@ class _Record(BaseCallback):
                 (predictor.lm for predictor in instance.predictors() if predictor.lm),
                 dspy.settings.lm,
             )
-            if _model(used) == self._model:  # no teacher, and no sample at another temperature
+            # no teacher, and no sample at another temperature
+            if used and (used.model, used.kwargs) == self._model:
                 self._running[call_id] = state_of(instance)
 
     def on_module_end(self, call_id: str, outputs: Any, **_: Any) -> None:
@@ -362,16 +361,10 @@ class _Record(BaseCallback):
         return self.known.setdefault(_digest(state), Candidate(len(self.known), state))
 
 
-def _shape(program: Any) -> list[tuple[str, tuple[str, ...]]]:
-    if not isinstance(program, dspy.Module):
-        return []
+def _shape(program: dspy.Module) -> list[tuple[str, tuple[str, ...]]]:
     return [
         (name, tuple(predictor.signature.fields)) for name, predictor in program.named_predictors()
     ]
-
-
-def _model(lm: Any) -> str:
-    return _digest([lm.model, lm.kwargs]) if lm is not None else ""
 
 
 def _digest(value: Any) -> str:

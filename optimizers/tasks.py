@@ -95,20 +95,17 @@ def in_splits(
     """
     first = {row.id for row in own}
     found = examples(name, rows) if program is None else _passages(program, rows, first)
-    splits: dict[Split, list[dspy.Example]] = {}
-    for split in SPLITS:
-        of_split = [example for example in found if example.split == split]
-        complete = [
-            each
-            for each in of_split
-            if name not in STEPS
-            or is_complete(name, each)
-            or (each.id in first and each.get("good") is False)  # what is refused needs no answer
-        ]
-        if split == "train" and len(complete) >= _FEWEST:
-            of_split = complete
-        splits[split] = spread(of_split, seed=seed, first=first)
-    return splits
+    splits = {split: [each for each in found if each.split == split] for split in SPLITS}
+    complete = [
+        each
+        for each in splits["train"]
+        if name not in STEPS
+        or is_complete(name, each)
+        or (each.id in first and each.get("good") is False)  # what is refused needs no answer
+    ]
+    if len(complete) >= _FEWEST:
+        splits["train"] = complete
+    return {split: spread(each, seed=seed, first=first) for split, each in splits.items()}
 
 
 def fault_of(row: GoldRow) -> str:

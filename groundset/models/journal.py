@@ -202,11 +202,10 @@ def _stored(response: lm15.Response, seconds: float) -> str:
     for name, count in zip(_COUNTS, tokens, strict=True):
         call[name] = min(max(0, count or 0), _MAX_TOKENS)
     call["seconds"] = round(seconds, 4)
-    if response.logprobs:
-        call["logprobs"] = [
-            [each.token, each.logprob, [[top.token, top.logprob] for top in each.top]]
-            for each in response.logprobs
-        ]
+    call["logprobs"] = [
+        [each.token, each.logprob, [[top.token, top.logprob] for top in each.top]]
+        for each in response.logprobs or ()
+    ]
     return _SURROGATE.sub("\ufffd", json.dumps(call, ensure_ascii=False))
 
 

@@ -109,9 +109,9 @@ class LlamaModel:
                 raise lm15.InvalidRequestError(str(error)) from error
             except RuntimeError as error:
                 raise lm15.ServerError(f"llama.cpp crashed: {error}") from error
-        if error := reply.get("error"):
-            kind = _ERRORS.get(error["type"], lm15.ServerError)
-            raise kind(f"llama.cpp: {error['message']}")
+        if fault := reply.get("error"):
+            kind = _ERRORS.get(fault["type"], lm15.ServerError)
+            raise kind(f"llama.cpp: {fault['message']}")
         return self._completions.read(
             lm15.response_from_openai_chat({**reply, "model": request.model})
         )

@@ -250,9 +250,7 @@ def open_model(
     sha256 = file_sha256(path)
     entry = next((entry for entry in CATALOGUE.values() if entry.sha256 == sha256), None)
     name = entry.name if entry else found.name
-    ours = (
-        sorted(data_path("compiled", name).glob("*.gguf")) if shipped and name in CATALOGUE else []
-    )
+    ours = sorted(data_path("compiled", name).glob("*.gguf")) if shipped else []
     files = {**{file.stem: file for file in ours}, **(adapters or {})}
     for adapter in (None, *files.values()):
         check_weights(path, adapter, notify)

@@ -12,6 +12,7 @@ import re
 import struct
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import IO, Any
 
@@ -105,13 +106,13 @@ class ControlTokens:
     def guard(self, request: Request, complete: Callable[[Request], Response]) -> Response:
         """Answer a request with ``complete``, which gets it with escaped control tokens."""
         seen: dict[str, str] = {}
+        escape = partial(self.escape, seen=seen)
         system: Any = request.system
-        if isinstance(system, str):
-            system = self.escape(system, seen)
-        elif system is not None:
-            system = tuple(replace(part, text=self.escape(part.text, seen)) for part in system)
+        if system is not None:
+            system = escape(system) if isinstance(system, str) else _rewritten(system, escape)
         messages = tuple(
-            _rewrite(message, lambda text: self.escape(text, seen)) for message in request.messages
+            replace(message, parts=_rewritten(message.parts, escape))
+            for message in request.messages
         )
         response = complete(replace(request, system=system, messages=messages))
 
@@ -121,17 +122,15 @@ class ControlTokens:
                 text = text.replace(escaped, token)
             return text
 
-        return replace(response, message=_rewrite(response.message, restored))
+        message = response.message
+        return replace(
+            response, message=replace(message, parts=_rewritten(message.parts, restored))
+        )
 
 
-def _rewrite(message: Message, rewrite: Callable[[str], str]) -> Message:
-    parts: tuple[Any, ...] = message.parts
-    return replace(
-        message,
-        parts=tuple(
-            replace(part, text=rewrite(part.text)) if part.type == "text" else part
-            for part in parts
-        ),
+def _rewritten(parts: Any, rewrite: Callable[[str], str]) -> tuple[Any, ...]:
+    return tuple(
+        replace(part, text=rewrite(part.text)) if part.type == "text" else part for part in parts
     )
 
 

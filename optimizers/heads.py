@@ -24,7 +24,6 @@ from groundset.programs.heads import (
     Encoder,
     LinearHead,
     StepHeads,
-    Vectors,
 )
 from groundset.programs.text import truncate
 
@@ -38,7 +37,7 @@ _FEWEST = 5  # documents that a word, and rows that an n-gram of shapes must occ
 _SMALLEST_WEIGHT = 0.005
 _DRAWS = 1000
 
-_Objects = npt.NDArray[np.object_]
+_Array = npt.NDArray[Any]
 _Flags = npt.NDArray[np.bool_]
 _Numbers = npt.NDArray[np.float64]
 _Indices = npt.NDArray[np.intp]
@@ -82,11 +81,11 @@ def rows_of(step: str, labels: Sequence[Row]) -> list[_Row]:
 class _Data(NamedTuple):
     """What heads are fitted to, one entry for each row."""
 
-    features: _Objects
-    vectors: Vectors  # of no length if they are not used
-    texts: _Objects
-    documents: _Objects
-    good: _Flags
+    features: _Array
+    vectors: _Array  # of no length if they are not used
+    texts: _Array
+    documents: _Array
+    good: _Array
 
     def at(self, rows: _Indices) -> "_Data":
         return _Data(*(part[rows] for part in self))

@@ -66,9 +66,11 @@ def with_keywords(
     keywords = [name for name in fields if name not in options.with_fact("command_only")]
     names = tuple(dict.fromkeys((*positional, *keywords)))
     types = get_type_hints(options)  # without what validates them
-    taken = [_parameter(name, fields[name], types[name], name in positional) for name in names]
-    parameters = sorted([*own, *taken], key=lambda parameter: parameter.kind)
-    signature = inspect.Signature(parameters)
+    known = inspect.signature(options).parameters
+    taken = [known[name].replace(annotation=types[name]) for name in names]
+    for place in range(len(positional)):
+        taken[place] = taken[place].replace(kind=inspect.Parameter.POSITIONAL_OR_KEYWORD)
+    signature = inspect.Signature(sorted([*own, *taken], key=lambda parameter: parameter.kind))
 
     @for_python
     @functools.wraps(function)
@@ -96,14 +98,6 @@ def _described(name: str, field: Any) -> str:
     if default and not field.is_required():
         text += f" Default: {default}."
     return fill(as_parameters(text), _WIDTH, initial_indent=" " * 8, subsequent_indent=" " * 12)
-
-
-def _parameter(name: str, field: Any, kind: Any, positional: bool) -> inspect.Parameter:
-    place = (
-        inspect.Parameter.POSITIONAL_OR_KEYWORD if positional else inspect.Parameter.KEYWORD_ONLY
-    )
-    default = inspect.Parameter.empty if field.is_required() else field.default
-    return inspect.Parameter(name, place, default=default, annotation=kind)
 
 
 def _as_option(options: type[Options], name: str, value: Any) -> Any:

@@ -11,10 +11,27 @@ import dspy
 from groundset.files import json_text
 from groundset.optimizers.prompts import Candidate, row_id, state_of
 from groundset.printing import counted
-from groundset.stats import Estimate
 from groundset.tracking import Entry, Rows
 
-_MEASURES = ("auc", "precision", "recall", "specificity")
+_DEV = (
+    "{rows_dev:.0f} dev rows: {before_dev:.2f} before, {after_dev:.2f} after, gain {gain_dev:+.2f}"
+)
+_TEST = _DEV.replace("dev", "test") + " ({gain_test_low:+.2f} to {gain_test_high:+.2f})"
+_MEASURED = ", ".join(
+    f"{name} {{{name}:.2f}} ({{{name}_low:.2f}} to {{{name}_high:.2f}})"
+    for name in ("auc", "precision", "recall", "specificity")
+)
+# What is said of figures, by the one that tells whether they are there.
+_LINES = {
+    "after_dev": _DEV,
+    "after_test": _TEST,
+    "threshold": (
+        "threshold {threshold:.2f}, precision of at least {supported_precision:.0%} on the rows"
+        " that chose it"
+    ),
+    "auc": f"test rows: {_MEASURED}",
+    "before_auc": f"before: {_MEASURED.replace('{', '{before_')}",
+}
 
 
 @dataclass
@@ -44,18 +61,9 @@ class Report:
     def _lines(self) -> Iterator[str]:
         got = self.figures
         yield f"{self.step} for {self.model} by {self.optimizer}:"
-        for split in ("dev", "test"):
-            if f"after_{split}" in got:
-                before, after, gain = (
-                    got[f"{what}_{split}"] for what in ("before", "after", "gain")
-                )
-                interval = (
-                    f" ({got['gain_test_low']:+.2f} to {got['gain_test_high']:+.2f})"
-                    if split == "test"
-                    else ""
-                )
-                scores = f"{before:.2f} before, {after:.2f} after, gain {gain:+.2f}{interval}"
-                yield f"{got[f'rows_{split}']:.0f} {split} rows: {scores}"
+        for figure, line in _LINES.items():
+            if figure in got:
+                yield line.format_map(got)
         if "detectable_gain" in got:
             least = got["detectable_gain"]
             yield (
@@ -63,19 +71,6 @@ class Report:
                 if least < 1
                 else "the test rows are too few to show any gain"
             )
-        if "threshold" in got:
-            yield (
-                f"threshold {got['threshold']:.2f}, precision of at least"
-                f" {got['supported_precision']:.0%} on the rows that chose it"
-            )
-            for said, prefix in (("test rows", ""), ("before", "before_")):
-                shown = [
-                    f"{name} {Estimate(got[at], got[f'{at}_low'], got[f'{at}_high'])}"
-                    for name in _MEASURES
-                    if (at := f"{prefix}{name}") in got
-                ]
-                if shown:
-                    yield f"{said}: {', '.join(shown)}"
         if self.candidates:
             ran = counted(len(self.candidates) - 1, "candidate")
             yield (

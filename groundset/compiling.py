@@ -36,7 +36,7 @@ from groundset.retrieval import embed
 from groundset.run.compiled import SHIPPED, Compiled, State, load_compiled
 from groundset.run.options import JUDGE_LM
 from groundset.run.store import Store
-from groundset.stats import Estimate, bootstrap_mean, detectable_gain, resampling_units
+from groundset.stats import bootstrap_mean, detectable_gain, resampling_units
 from groundset.tracking import Tracking
 
 HEADS, FINETUNE = "heads", "finetune"
@@ -187,8 +187,8 @@ def _fitted(name: str, options: CompileOptions, progress: Progress) -> Report:
     }
     for prefix, measures in (("", record["test"]), ("before_", before)):
         for shown, bounds in measures.items():
-            named = (f"{prefix}{shown}", f"{prefix}{shown}_low", f"{prefix}{shown}_high")
-            figures |= dict(zip(named, bounds, strict=True))
+            for end, bound in zip(("", "_low", "_high"), bounds, strict=True):
+                figures[f"{prefix}{shown}{end}"] = bound
     report = Report(name, options.embedder, HEADS, figures)
     if options.keep or not is_worse(record["test"], before):
         write_text(file, heads.model_dump_json(indent=1) + "\n")
@@ -209,16 +209,15 @@ def _for_model(name: str, options: CompileOptions, progress: Progress) -> Report
         progress.phase("Opening models")
         opened: dict[str, Model] = {}
         critic = (options.critic_lm or JUDGE_LM) if writes(name) else options.critic_lm
-        for spec in filter(None, (options.lm, options.prompt_lm, critic)):
-            if spec not in opened:
-                try:
-                    model = open_model(spec, journal=journal, workers=options.workers)
-                except ModelError as error:
-                    if spec != JUDGE_LM or options.critic_lm:
-                        raise
-                    told = f"--critic-lm: {name} needs a judge, by default {spec}: {error}"
-                    raise type(error)(told) from error
-                opened[spec] = stack.enter_context(model)
+        for spec in filter(None, dict.fromkeys((options.lm, options.prompt_lm, critic))):
+            try:
+                model = open_model(spec, journal=journal, workers=options.workers)
+            except ModelError as error:
+                if spec != JUDGE_LM or options.critic_lm:
+                    raise
+                told = f"--critic-lm: {name} needs a judge, by default {spec}: {error}"
+                raise type(error)(told) from error
+            opened[spec] = stack.enter_context(model)
         model = opened[str(options.lm)]
         judge = reading_judge(lambda: opened[str(critic)]) if writes(name) else None
         progress.phase("Reading labels")
@@ -250,7 +249,7 @@ def _for_model(name: str, options: CompileOptions, progress: Progress) -> Report
             return report
         # Dev rows chose it; test rows only confirm it, once.
         gains = report.figures
-        report.better = gains["gain_dev"] > 0 and gains.get("gain_test", 0.0) >= 0
+        report.better = gains["gain_dev"] > 0 and gains["gain_test"] >= 0
         if report.better or options.keep:
             report.files = _written(report, work, options, begun)
         return report
@@ -307,10 +306,16 @@ def _prompted(
         "threads": options.workers,
         "progress": progress.advance,
     }
-    rows, before, after = {"dev": task.devset, "test": task.testset}, {}, {}
-    for split, of_split in rows.items():
-        progress.phase(f"Measuring what is served on {split} rows", len(of_split))
-        before[split] = measure(task.program, of_split, task.metric, **shared)
+    rows = {"dev": task.devset, "test": task.testset}
+
+    def measured(told: str, program: Any) -> dict[str, list[float]]:
+        scores = {}
+        for split, of_split in rows.items():
+            progress.phase(f"Measuring {told} on {split} rows", len(of_split))
+            scores[split] = measure(program, of_split, task.metric, **shared)
+        return scores
+
+    before = measured("what is served", task.program)
     progress.phase(f"Compiling {task.name} by {options.optimizer}: calls", options.budget_calls)
     name = options.optimizer
     compiled = compile_program(
@@ -325,12 +330,7 @@ def _prompted(
     )
     if compiled.ending == "interrupted":
         del rows["test"]
-    for split, of_split in rows.items():
-        progress.phase(f"Measuring the result on {split} rows", len(of_split))
-        if state_of(compiled.program) == state_of(task.program):
-            after[split] = before[split]
-        else:
-            after[split] = measure(compiled.program, of_split, task.metric, **shared)
+    after = measured("the result", compiled.program)
     compiled.candidates[0].scores |= dict(zip(map(row_id, task.devset), before["dev"], strict=True))
     compiled.chosen.scores |= dict(zip(map(row_id, task.devset), after["dev"], strict=True))
     figures = _compared(before, after, [row.document for row in task.testset])
@@ -361,7 +361,7 @@ def _compared(
         figures[f"rows_{split}"] = len(scores)
     if "test" in after:
         gains = np.subtract(after["test"], before["test"])
-        gain: Estimate = bootstrap_mean(gains, resampling_units(documents)[0], lowest=-1.0)
+        gain = bootstrap_mean(gains, resampling_units(documents)[0], lowest=-1.0)
         figures |= {"gain_test_low": gain.low, "gain_test_high": gain.high}
         figures["detectable_gain"] = detectable_gain(gain)
     return figures

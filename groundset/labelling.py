@@ -8,7 +8,7 @@ from threading import Lock
 from typing import TYPE_CHECKING, Any
 
 from groundset.files import data_path
-from groundset.optimizers.labels import ROWS, SPLITS, GoldRow, Row, checked, read_rows
+from groundset.optimizers.labels import ROWS, SPLITS, GoldRow, checked, read_rows
 from groundset.options import DEFAULT_EMBEDDER, DEFAULT_PARSER, Options, for_python, option
 from groundset.printing import counted, say
 from groundset.programs.errors import InputError
@@ -114,11 +114,7 @@ def guided_parts(compiled: str = "shipped", embedder: str = DEFAULT_EMBEDDER) ->
     """Return what the program of guided models is built of: a parser of English, and heads."""
     from groundset.models.open import open_parser
 
-    heads = _heads(compiled, embedder)
-    return {
-        "parse": open_parser(DEFAULT_PARSER),
-        **{name: heads[name] for name in ("judge", "grounding", "score")},
-    }
+    return {"parse": open_parser(DEFAULT_PARSER), **_heads(compiled, embedder)}
 
 
 def _heads(compiled: str, embedder: str) -> "dict[str, HeadJudge]":
@@ -177,8 +173,15 @@ def check_labels(options: LabelsOptions) -> None:
     Raises:
         InputError: there are problems.
     """
+    from groundset.optimizers.tasks import fault_of
+
     rows, problems = checked(options.files)
-    problems = problems or checked(with_own(options.files))[1] or _faults(rows)
+    problems = problems or checked(with_own(options.files))[1]
+    problems = problems or [
+        f"{row.step} {row.id}: {fault}"
+        for row in rows
+        if isinstance(row, GoldRow) and (fault := fault_of(row))
+    ]
     for problem in problems[:_SHOWN]:
         say(problem)
     where = counted(len(options.files), "file")
@@ -196,13 +199,6 @@ def check_labels(options: LabelsOptions) -> None:
             f"Without {' and '.join(missing)} rows: rows about one document lie in one split, which"
             " `split` can set."
         )
-
-
-def _faults(rows: Sequence[Row]) -> list[str]:
-    from groundset.optimizers.tasks import fault_of
-
-    gold = [row for row in rows if isinstance(row, GoldRow)]
-    return [f"{row.step} {row.id}: {fault}" for row in gold if (fault := fault_of(row))]
 
 
 def _train_rows(files: Sequence[Path]) -> Iterator[str]:
@@ -230,10 +226,5 @@ def shipped_files() -> list[Path]:
 
 def with_own(files: Sequence[str | Path]) -> list[Path]:
     """Return the shipped files of labels and a user's own; a shipped one may be named again."""
-    shipped = {file.resolve(): file for file in shipped_files()}
-    return list(
-        {
-            **{Path(file).expanduser().resolve(): Path(file).expanduser() for file in files},
-            **shipped,
-        }.values()
-    )
+    paths = [*(Path(file).expanduser() for file in files), *shipped_files()]
+    return list({file.resolve(): file for file in paths}.values())

@@ -47,10 +47,10 @@ _REASONS = {  # messages by type of pydantic error; other messages are its own
     "missing": "must be given",
     "string_type": "must be a text",
     "string_too_short": "must not be empty",
-    "greater_than": "must be more than {gt}",
-    "greater_than_equal": "must be at least {ge}",
-    "less_than": "must be less than {lt}",
-    "less_than_equal": "must be at most {le}",
+    "greater_than": "must be more than {gt:g}",
+    "greater_than_equal": "must be at least {ge:g}",
+    "less_than": "must be less than {lt:g}",
+    "less_than_equal": "must be at most {le:g}",
 }
 _SPELLED = re.compile(r"(?P<command>`[^`]*`)|(?<![\w-])--(?P<no>no-)?(?P<name>[a-z][a-z-]+)")
 
@@ -81,9 +81,8 @@ def option(
 
 def facts_of(field: FieldInfo) -> dict[str, Any]:
     """Return what is known of an option."""
-    facts = field.json_schema_extra
-    assert isinstance(facts, dict)
-    return facts
+    facts: Any = field.json_schema_extra
+    return dict(facts)
 
 
 class Options(BaseModel):
@@ -123,21 +122,18 @@ class Options(BaseModel):
 
     @classmethod
     def _explain(cls, error: Any, given: Mapping[str, Any]) -> str:
-        reason = str(error["msg"]).removeprefix("Value error, ").removeprefix("Assertion error, ")
+        reason = str(error["msg"]).removeprefix("Value error, ")
         reason = reason[:1].lower() + reason[1:]
         if not error["loc"]:
             return reason
         name = str(error["loc"][0])
         if template := _REASONS.get(error["type"]):
-            limits = error.get("ctx", {}).items()
-            reason = template.format(
-                **{key: int(limit) if limit == int(limit) else limit for key, limit in limits}
-            )
+            reason = template.format(**error.get("ctx", {}))
         if error["type"] == "literal_error":
             reason = f"choose one of {', '.join(_CHOICE.findall(error['ctx']['expected']))}"
-        shown = str(given[name]) if name in given else ""
-        value = f" {shown[:_SHOWN]}{'…' * (len(shown) > _SHOWN)}" if name in given else ""
-        return f"{option_name(cls, name)}{value}: {reason}"
+        value = f" {given[name]}" if name in given else ""
+        more = "…" * (len(value) > _SHOWN)
+        return f"{option_name(cls, name)}{value[:_SHOWN]}{more}: {reason}"
 
 
 class Name(str):

@@ -48,7 +48,7 @@ _PATIENCE = {
     "MLFLOW_HTTP_REQUEST_TIMEOUT": "20",
     "MLFLOW_ENABLE_ARTIFACTS_PROGRESS_BAR": "false",
 }
-_TRACES_AT_ONCE, _MOST_TRACES = 100, 10_000
+_MOST_TRACES = 10_000
 
 
 class Location(NamedTuple):
@@ -171,24 +171,19 @@ class Tracking:
             InputError: there is no such experiment.
             TrackingError: the store failed.
         """
-        found: list[Any] = []
-        with self._guarded():
+        with self._guarded(), self._current():
+            import mlflow
+
             known = self.client.get_experiment_by_name(experiment)
             if known is None:
                 raise InputError(
                     f"{self.where}: there is no experiment {experiment}; name one as URI#EXPERIMENT"
                 )
-            token, seen = None, 0
-            while seen < _MOST_TRACES:
-                page = self.client.search_traces(
-                    locations=[known.experiment_id], max_results=_TRACES_AT_ONCE, page_token=token
-                )
-                spans = (span for each in page for span in each.data.spans)
-                found += [span.inputs for span in spans if span.parent_id is None]
-                token, seen = page.token, seen + len(page)
-                if not token:
-                    break
-        return found
+            traces = mlflow.search_traces(
+                locations=[known.experiment_id], max_results=_MOST_TRACES, return_type="list"
+            )
+        spans = (span for trace in traces for span in trace.data.spans)
+        return [span.inputs for span in spans if span.parent_id is None]
 
     def log(self, entry: Entry) -> str:
         """Log a run or a compile, and return a line about it.
@@ -197,10 +192,10 @@ class Tracking:
             TrackingError: the store failed.
         """
         with self._guarded():
-            run, is_new = self._opened(entry)
+            run = self._opened(entry)
             run_id, status = run.info.run_id, "FAILED"
             try:
-                self._log_values(run_id, entry, with_parameters=is_new)
+                self._log_values(run, entry)
                 if self.texts:
                     self._log_files(run_id, entry.files)
                 known = run.data.tags.get(_LINKED)
@@ -217,36 +212,34 @@ class Tracking:
         made = prompts if entry.program else []
         return ", ".join([line, *(f"{REGISTRY}{each['name']}/{each['version']}" for each in made)])
 
-    def _opened(self, entry: Entry) -> tuple[Any, bool]:
-        """Return the run of MLflow that has the key of an entry, or else a new one, and whether it
-        is new.
-        """
+    def _opened(self, entry: Entry) -> Any:
+        """Return the run of MLflow that has the key of an entry, or else a new one."""
         from mlflow.tracking.context.registry import resolve_tags
 
         experiment = self._experiment(entry.experiment)
         tags = {"key": hashlib.sha256(entry.key.encode()).hexdigest()}
         same = f"tags.key = '{tags['key']}'"
         if known := self.client.search_runs([experiment], same, max_results=1):
-            return known[0], False
-        made = self.client.create_run(
+            return known[0]
+        return self.client.create_run(
             experiment,
             start_time=_milliseconds(entry.started),
             # MLflow's tags about user and program are for local stores.
             tags=tags if self.where.host else resolve_tags(tags),
             run_name=encodable(entry.name),
         )
-        return made, True
 
-    def _log_values(self, run_id: str, entry: Entry, *, with_parameters: bool) -> None:
+    def _log_values(self, run: Any, entry: Entry) -> None:
         from mlflow.entities import Dataset, DatasetInput, InputTag, Metric, Param, RunTag
 
         ended = _milliseconds(entry.ended)
-        shown = self._parameters(entry.parameters) if with_parameters else {}
+        # Those of the first time, which MLflow lets nobody change.
+        shown = {} if run.data.params else self._parameters(entry.parameters)
         # MLflow gives metrics to the active model of a thread, which may be in another store.
         with ThreadPoolExecutor(1) as thread:
             thread.submit(
                 self.client.log_batch,
-                run_id,
+                run.info.run_id,
                 [Metric(name, value, ended, step) for name, value, step in entry.metrics],
                 [Param(name, text) for name, text in shown.items()],
                 [RunTag(name, text) for name, text in entry.tags.items()],
@@ -265,7 +258,7 @@ class Tracking:
                 schema=json_text({"mlflow_colspec": schema}),
             )
             inputs.append(DatasetInput(dataset, [InputTag(_USE, use)]))
-        self.client.log_inputs(run_id, inputs)
+        self.client.log_inputs(run.info.run_id, inputs)
 
     def _log_files(self, run_id: str, files: Mapping[str, Path | str]) -> None:
         # Read after the last change: a trigger in the database of a stranger could have moved it.
@@ -291,8 +284,8 @@ class Tracking:
     def _prompts(self, run: Any, entry: Entry) -> list[dict[str, str]]:
         """Return what links prompts to a run: those that it used, or those that it compiled."""
         if entry.program is None:
-            versions = (prompt.removeprefix(REGISTRY).rpartition("/") for prompt in entry.prompts)
-            return [{"name": name, "version": version} for name, _, version in versions]
+            versions = map(self.client.parse_prompt_uri, entry.prompts)
+            return [{"name": name, "version": version} for name, version in versions]
         if not self.texts:
             return []
         self._log_model(run.info, entry)
@@ -358,9 +351,8 @@ class Tracking:
             StateError: there is no such prompt, or it has no states.
             TrackingError: the store failed.
         """
-        name, _, version = re.sub("[@/]([^@/]*)$", r"@\1", prompt[len(REGISTRY) :]).partition("@")
         with self._guarded():
-            found = self._version(name, version)
+            found = self._prompt(prompt)
         if found is None:
             raise StateError(
                 f"--compiled {prompt}: there is no such prompt in {self.where};"
@@ -372,14 +364,14 @@ class Tracking:
                 f"--compiled {prompt}: has no state of DSPy,"
                 " which `groundset compile` keeps with a prompt"
             )
-        return f"{REGISTRY}{name}/{found.version}", states
+        return found.uri, states
 
-    def _version(self, name: str, version: str) -> Any:
-        """Return a version of a prompt by its number or alias, None if there is none."""
+    def _prompt(self, uri: str) -> Any:
+        """Return the version of a prompt that an address names, None if there is none."""
         from mlflow.exceptions import MlflowException
 
         try:
-            return self.client.get_prompt_version(name, version)
+            return self.client.get_prompt_version(*self.client.parse_prompt_uri(uri))
         except MlflowException as error:
             if error.error_code in _MISSING:
                 return None
@@ -438,7 +430,7 @@ class Tracking:
             text = without_secrets(str(value))
             if self.where.host:
                 text = _PATH.sub(lambda path: PureWindowsPath(path[0]).name, text)
-            parameters[re.sub(r"[^\w.\- ]", "_", name)] = encodable(text)[:_LONGEST]
+            parameters[name] = encodable(text)[:_LONGEST]
         return parameters
 
     def _experiment(self, name: str) -> str:
@@ -453,7 +445,6 @@ class Tracking:
         logs.
         """
         from mlflow.exceptions import MlflowException
-        from requests.exceptions import RequestException
         from sqlalchemy.exc import SQLAlchemyError
 
         # They log the creation of tables, and that models are pickles.
@@ -467,9 +458,8 @@ class Tracking:
                 yield
         except (
             MlflowException,
-            RequestException,
             SQLAlchemyError,
-            OSError,
+            OSError,  # those of requests, too
             NotImplementedError,
         ) as error:
             first = first_line(error)[:_LONGEST]

@@ -48,13 +48,8 @@ def examples(step: str, rows: Iterable[Row]) -> list[dspy.Example]:
         if decisions:
             wrong = [name for name in decisions if not values[name]]
             values |= {"good": not wrong, "fault": "".join(wrong[:1])}
-        facts = {
-            "id": row.id,
-            "split": row.split,
-            "document": row.sources[0],
-            "language": row.language,
-            "group": step,
-        }
+        facts = row.model_dump(include={"id", "split", "language"})
+        facts |= {"document": row.sources[0], "group": step}
         made.append(dspy.Example(**{**facts, **values}).with_inputs(*inputs))
     return made
 
@@ -73,18 +68,18 @@ def _values(step: str, row: Row) -> dict[str, Any]:
     if not isinstance(row, QuestionLabel) or step not in ("judge", "answer", "grounding"):
         return {}
     answer = row.answer
-    is_right = answer is not None and answer.label == "correct"
+    right = answer.text if answer and answer.label == "correct" else ""
     values: dict[str, Any] = {"passage": _plain(row.passage), "question": row.question}
     if step == "grounding":
         if answer is None or not row.good:
             return {}
-        return values | {"answer": answer.text, "grounded": is_right, "group": answer.label}
+        return values | {"answer": answer.text, "grounded": bool(right), "group": answer.label}
     if step == "judge":
         values |= _labelled(step, row)
         if row.good:
             values["reason"] = row.why.said  # what is explained is no fault of the question
-        if values["answerable"] and answer is not None and is_right:
-            values["answer"] = answer.text
+        if values["answerable"] and right:
+            values["answer"] = right
         elif not values["answerable"]:
             values["answer"] = NOT_STATED
         return values
@@ -92,9 +87,7 @@ def _values(step: str, row: Row) -> dict[str, Any]:
     values["topic"] = _topic(row.topic)
     if row.reason == "unanswerable":
         return values | {"answer": NOT_STATED, "group": NOT_STATED}
-    if answer is not None and row.good and is_right:
-        return values | {"answer": answer.text, "group": row.language}
-    return {}
+    return values | {"answer": right, "group": row.language} if row.good and right else {}
 
 
 def _labelled(step: str, row: Label) -> dict[str, Any]:

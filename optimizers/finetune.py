@@ -12,7 +12,6 @@ import json
 import math
 import re
 import shutil
-import time
 import warnings
 from collections.abc import Callable, Sequence
 from contextlib import nullcontext, redirect_stderr
@@ -177,7 +176,6 @@ class _Adapting(Trainer):
             seed=options.seed,
             use_cpu=not has_gpu,
             remove_unused_columns=False,
-            report_to="none",
             disable_tqdm=True,
         )
         super().__init__(
@@ -189,15 +187,15 @@ class _Adapting(Trainer):
         self, turns: Sequence[Turn], progress: Callable[[int, int, float], object]
     ) -> tuple[list[float], float]:
         """Train on turns, from the last step that was saved whole; return the loss of each step,
-        and the seconds of all.
+        and the seconds since.
         """
         self.train_dataset = [self._row(turn) for turn in turns]
         self.add_callback(_Steps(progress))
         states = Path(self.args.output_dir).glob("checkpoint-*/trainer_state.json")
         last = max(states, key=lambda state: state.stat().st_mtime_ns, default=None)
-        self.train(resume_from_checkpoint=last and str(last.parent))
-        steps = [entry for entry in self.state.log_history if "loss" in entry]
-        return [step["loss"] for step in steps], sum(step["seconds"] for step in steps)
+        made = self.train(resume_from_checkpoint=last and str(last.parent))
+        losses = [entry["loss"] for entry in self.state.log_history if "loss" in entry]
+        return losses, made.metrics["train_runtime"]
 
     def likelihoods(self, turns: Sequence[Turn], *, finetuned: bool) -> list[float]:
         """Return the geometric mean of the token probabilities of each completion, with or without
@@ -243,16 +241,13 @@ class _Adapting(Trainer):
 
 
 class _Steps(TrainerCallback):
-    """Tells of each step when it is saved, and keeps how long it took."""
+    """Tells of each step when it is saved."""
 
     def __init__(self, progress: Callable[[int, int, float], object]) -> None:
-        self._progress, self._since = progress, time.monotonic()
+        self._progress = progress
 
     def on_log(self, _args: Any, state: Any, *_: Any, **__: Any) -> None:
-        step, before = state.log_history[-1], self._since
-        self._since = time.monotonic()
-        step["seconds"] = self._since - before
-        if not math.isfinite(step.get("loss", 0)):
+        if not math.isfinite(state.log_history[-1].get("loss", 0)):
             raise CompileError(
                 f"the loss is no number at step {state.global_step}; the training was given up"
             )

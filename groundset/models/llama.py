@@ -1,30 +1,28 @@
 """llama.cpp in this process."""
 
+import json
 import secrets
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 from dspy import lm15
 from dspy.clients.engines.base import validate_request
 
 from groundset.bounded import usable_processors
-from groundset.models.texts import Completions, ControlTokens, response_of, special_tokens
+from groundset.models.texts import Completions, ControlTokens, special_tokens
 from groundset.programs.errors import ModelError
 
 _SLOTS = 8
-_SAMPLING = (
-    "max_tokens",
-    "temperature",
-    "top_p",
-    "top_k",
-    "seed",
-    "presence_penalty",
-    "frequency_penalty",
-)
 # Templates of models that think by default have this switch.
-_NO_THOUGHTS = {"chat_template_kwargs": {"enable_thinking": False}}
+_OPTIONS = {"cache_prompt": True, "chat_template_kwargs": {"enable_thinking": False}}
+_ERRORS = {
+    "exceed_context_size_error": lm15.ContextLengthError,
+    "invalid_request_error": lm15.InvalidRequestError,
+}
 
 
 class LlamaModel:
@@ -47,7 +45,7 @@ class LlamaModel:
         *,
         workers: int = 1,
         context_tokens: int = 4096,
-        adapters: Mapping[str, Path] | None = None,
+        adapters: Mapping[str, Path] = MappingProxyType({}),
         verbose: bool = False,
     ) -> None:
         """Load the weights.
@@ -73,12 +71,14 @@ class LlamaModel:
         params.api_keys = [secrets.token_urlsafe(32)]
         params.ui = False
         params.endpoint_metrics = True
-        self._adapters = list(adapters or {})
+        self._adapters = list(adapters)
         # Scale 0 until a call selects one.
         params.lora_adapters = [
-            xllamacpp.CommonAdapterLoraInfo(str(file), 0.0) for file in (adapters or {}).values()
+            xllamacpp.CommonAdapterLoraInfo(str(file), 0.0) for file in adapters.values()
         ]
         params.verbosity = 3 if verbose else 0
+        # vLLM's dialect is OpenAI's with max_tokens.
+        self._dialect = lm15.OpenAIChatLM(api_key="none", compat="vllm")
         self._gate = threading.BoundedSemaphore(workers)
         try:
             self._server = xllamacpp.Server(params)
@@ -101,7 +101,7 @@ class LlamaModel:
         return self._control_tokens.guard(request, self._complete)
 
     def _complete(self, request: lm15.Request) -> lm15.Response:
-        body = _body(request, self._adapters)
+        body = self._body(request)
         with self._gate:
             try:
                 reply = self._server.handle_chat_completions(body)
@@ -109,82 +109,33 @@ class LlamaModel:
                 raise lm15.InvalidRequestError(str(error)) from error
             except RuntimeError as error:
                 raise lm15.ServerError(f"llama.cpp crashed: {error}") from error
-        if "error" in reply:
-            raise _error(reply["error"])
-        return self._completions.read(_response(reply, request.model))
+        if fault := reply.get("error"):
+            kind = _ERRORS.get(fault["type"], lm15.ServerError)
+            raise kind(f"llama.cpp: {fault['message']}")
+        return self._completions.read(
+            lm15.response_from_openai_chat({**reply, "model": request.model})
+        )
+
+    def _body(self, request: lm15.Request) -> dict[str, Any]:
+        """Return a request as llama.cpp's chat completions take it."""
+        validate_request(request)
+        if request.tools:
+            raise lm15.UnsupportedFeatureError("models in this process have no tools")
+        options = {**_OPTIONS, "top_k": request.config.top_k, **(request.config.extensions or {})}
+        adapter = options.pop("adapter", None)
+        if adapter is not None and adapter not in self._adapters:
+            known = ", ".join(self._adapters) or "none"
+            raise lm15.InvalidRequestError(f"the model has no adapter {adapter}; it has {known}")
+        if self._adapters:
+            options["lora"] = [
+                {"id": number, "scale": float(name == adapter)}
+                for number, name in enumerate(self._adapters)
+            ]
+        config = replace(request.config, extensions=options)
+        asked = self._dialect.build_request(replace(request, config=config), stream=False)
+        body: dict[str, Any] = json.loads(asked.body)
+        return body
 
     def close(self) -> None:
         """Free the model's memory."""
         del self._server
-
-
-def _body(request: lm15.Request, adapters: Sequence[str]) -> dict[str, Any]:
-    """Return a request as llama.cpp's chat completions take it."""
-    validate_request(request)
-    config = request.config
-    if request.tools:
-        raise lm15.UnsupportedFeatureError("models in this process have no tools")
-    extensions = dict(config.extensions or {})
-    adapter = extensions.pop("adapter", None)
-    if adapter is not None and adapter not in adapters:
-        raise lm15.InvalidRequestError(
-            f"the model has no adapter {adapter}; it has {', '.join(adapters) or 'none'}"
-        )
-    if adapters:
-        extensions["lora"] = [
-            {"id": number, "scale": float(name == adapter)} for number, name in enumerate(adapters)
-        ]
-    messages = []
-    if request.system is not None:
-        system = (
-            request.system
-            if isinstance(request.system, str)
-            else "".join(p.text for p in request.system)
-        )
-        messages.append({"role": "system", "content": system})
-    messages.extend(
-        {"role": message.role, "content": message.text or ""} for message in request.messages
-    )
-    options = {
-        name: value
-        for name in (*_SAMPLING, "response_format")
-        if (value := getattr(config, name)) is not None
-    }
-    stop = {"stop": list(config.stop)} if config.stop else {}
-    if config.logprobs is not None:
-        options |= {"logprobs": True, "top_logprobs": config.logprobs}
-    return {
-        "messages": messages,
-        "cache_prompt": True,
-        **_NO_THOUGHTS,
-        **options,
-        **stop,
-        **extensions,
-    }
-
-
-def _error(error: Mapping[str, Any]) -> lm15.LM15Error:
-    message = str(error.get("message", error))
-    if error.get("type") == "exceed_context_size_error":
-        return lm15.ContextLengthError(message)
-    if error.get("code", 500) < 500:
-        return lm15.InvalidRequestError(message)
-    return lm15.ServerError(f"llama.cpp failed: {message}")
-
-
-def _response(reply: Mapping[str, Any], model: str) -> lm15.Response:
-    choice, usage = reply["choices"][0], reply["usage"]
-    thought, text = (choice["message"].get(name) or "" for name in ("reasoning_content", "content"))
-    parts = [*([lm15.ThinkingPart(thought)] if thought else ()), lm15.TextPart(text)]
-    cached = (usage.get("prompt_tokens_details") or {}).get("cached_tokens", 0)
-    logprobs = (
-        (
-            token["token"],
-            token["logprob"],
-            [(top["token"], top["logprob"]) for top in token["top_logprobs"]],
-        )
-        for token in (choice.get("logprobs") or {}).get("content", ())
-    )
-    finish_reason = "length" if choice["finish_reason"] == "length" else "stop"
-    tokens = (usage["prompt_tokens"], cached, usage["completion_tokens"])
-    return response_of(model, parts, finish_reason, tokens, logprobs)

@@ -250,9 +250,7 @@ def open_model(
     sha256 = file_sha256(path)
     entry = next((entry for entry in CATALOGUE.values() if entry.sha256 == sha256), None)
     name = entry.name if entry else found.name
-    ours = (
-        sorted(data_path("compiled", name).glob("*.gguf")) if shipped and name in CATALOGUE else []
-    )
+    ours = sorted(data_path("compiled", name).glob("*.gguf")) if shipped else []
     files = {**{file.stem: file for file in ours}, **(adapters or {})}
     for adapter in (None, *files.values()):
         check_weights(path, adapter, notify)
@@ -378,6 +376,7 @@ def load_once(files: list[str]) -> str:
     without one.
     """
     path, adapter = files
+    adapters = {"tested": Path(adapter)} if adapter else {}
     turns = (
         lm15.Message.user("Where does Ebbing lie?"),
         lm15.Message.assistant("On a river."),
@@ -388,14 +387,11 @@ def load_once(files: list[str]) -> str:
         system="Answer in one short sentence.",
         messages=turns,
         config=lm15.Config(
-            max_tokens=1, temperature=0.0, extensions={"adapter": "tested"} if adapter else None
+            max_tokens=1, temperature=0.0, extensions={"adapter": next(iter(adapters), None)}
         ),
     )
     try:
-        model = llama.LlamaModel(
-            Path(path), adapters={"tested": Path(adapter)} if adapter else None
-        )
-        model.complete(request)
+        llama.LlamaModel(Path(path), adapters=adapters).complete(request)
     except SilentModelError:  # one token is no thought
         pass
     except (GroundsetError, lm15.LM15Error) as error:

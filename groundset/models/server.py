@@ -330,7 +330,7 @@ def _with_reason(status: int, body: bytes) -> tuple[int, bytes]:
 
 def _key() -> str:
     key = os.environ.get(KEY_VARIABLE, "").strip()
-    if not key.isascii() or not (key or "-").isprintable():
+    if not (key.isascii() and key.isprintable()):
         raise InputError(
             f"{KEY_VARIABLE} contains characters that no header can hold; set it again"
         )

@@ -12,10 +12,11 @@ import re
 import struct
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import IO, Any
 
-from dspy.lm15 import Message, Request, Response, TokenLogprob, TopLogprob, Usage
+from dspy.lm15 import Message, Request, Response
 from dspy.utils.exceptions import LMError, LMInvalidRequestError
 
 from groundset.programs.errors import AnswerError, UnknownModelError
@@ -105,16 +106,14 @@ class ControlTokens:
     def guard(self, request: Request, complete: Callable[[Request], Response]) -> Response:
         """Answer a request with ``complete``, which gets it with escaped control tokens."""
         seen: dict[str, str] = {}
+        escape = partial(self.escape, seen=seen)
         system: Any = request.system
-        if isinstance(system, str):
-            system = self.escape(system, seen)
-        elif system is not None:
-            system = tuple(replace(part, text=self.escape(part.text, seen)) for part in system)
+        if system is not None:
+            system = escape(system) if isinstance(system, str) else _rewritten(system, escape)
         messages = tuple(
-            _rewrite(message, lambda text: self.escape(text, seen)) for message in request.messages
+            replace(message, parts=_rewritten(message.parts, escape))
+            for message in request.messages
         )
-        if not seen:
-            return complete(request)
         response = complete(replace(request, system=system, messages=messages))
 
         def restored(text: str) -> str:
@@ -123,17 +122,15 @@ class ControlTokens:
                 text = text.replace(escaped, token)
             return text
 
-        return replace(response, message=_rewrite(response.message, restored))
+        message = response.message
+        return replace(
+            response, message=replace(message, parts=_rewritten(message.parts, restored))
+        )
 
 
-def _rewrite(message: Message, rewrite: Callable[[str], str]) -> Message:
-    parts: tuple[Any, ...] = message.parts
-    return replace(
-        message,
-        parts=tuple(
-            replace(part, text=rewrite(part.text)) if part.type == "text" else part
-            for part in parts
-        ),
+def _rewritten(parts: Any, rewrite: Callable[[str], str]) -> tuple[Any, ...]:
+    return tuple(
+        replace(part, text=rewrite(part.text)) if part.type == "text" else part for part in parts
     )
 
 
@@ -186,34 +183,6 @@ def _numbers(stream: IO[bytes], layout: str) -> tuple[Any, ...]:
 
 class SilentModelError(AnswerError, LMError):
     """A model writes nothing; the message says what to do. DSPy passes it on as it is."""
-
-
-def response_of(
-    model: str,
-    parts: Any,
-    finish_reason: Any,
-    tokens: Sequence[int],
-    logprobs: Iterable[tuple[str, float, Any]],
-) -> Response:
-    """Return a response of ``parts`` or a text.
-
-    ``tokens`` are those of the prompt, of these the cached ones, and the generated ones;
-    ``logprobs`` has each token with its logarithmic probability and pairs of those that were likely
-    in its place.
-    """
-    prompt, cached, generated = tokens
-    usage = Usage(
-        input_tokens=prompt,
-        output_tokens=generated,
-        total_tokens=prompt + generated,
-        cache_read_tokens=cached,
-    )
-    scored = tuple(
-        TokenLogprob(*token, top=tuple(TopLogprob(*top) for top in tops))
-        for *token, tops in logprobs
-    )
-    message = Message.assistant(parts)
-    return Response(None, model, message, finish_reason, usage=usage, logprobs=scored or None)
 
 
 def written(response: Response) -> tuple[str, bool]:

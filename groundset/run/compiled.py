@@ -9,6 +9,7 @@ MLflow are checked alike.
 
 import hashlib
 import json
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -87,16 +88,16 @@ class Compiled(NamedTuple):
         """Return a hash of all that affects a run."""
         heads = {name: fitted.model_dump(mode="json") for name, fitted in self.heads.items()}
         weights = {name: file_sha256(file) for name, file in self.adapters.items()}
-        return _sha256([self._values(), heads, weights])
+        return _sha256([self.hashes, heads, weights])
 
     @property
     def hashes(self) -> dict[str, str]:
         """Return the hash of each state."""
-        return {name: _sha256(value) for name, value in sorted(self._values().items())}
-
-    def _values(self) -> dict[str, Any]:
         ignored = {"lm", "traces", "train"}
-        return {name: state.model_dump(exclude=ignored) for name, state in self.states.items()}
+        return {
+            name: _sha256(state.model_dump(exclude=ignored))
+            for name, state in sorted(self.states.items())
+        }
 
     def apply(self, programs: Iterable[dspy.Module]) -> None:
         """Load the states into the predictors of programs that have the name of their step."""
@@ -190,15 +191,14 @@ def _changed(
         if left_out := len(state.demos) - len(demos):
             blank[name] = left_out
         useful = state.model_copy(update={"demos": demos})
-        if useful != _unchanged(name):
+        if useful != _state("", name, step(name).dump_state()):
             kept[name] = useful
     return Compiled(kept, adapters or {}, heads or {}, blank)
 
 
 def _read_heads(folder: Path) -> dict[str, StepHeads]:
-    files = {step: folder / "head" / f"{step}.json" for step in (*RENAMED, *HEAD_STEPS)}
-    found = [load_heads(file) for file in files.values() if file.exists()]
-    return {heads.step: heads for heads in found}
+    files = [folder / "head" / f"{name}.json" for name in (*RENAMED, *HEAD_STEPS)]
+    return {heads.step: heads for heads in map(load_heads, filter(Path.exists, files))}
 
 
 def read_states(where: Path) -> dict[str, State]:
@@ -234,18 +234,6 @@ def _add_states(
             )
 
 
-def _unchanged(name: str) -> State:
-    """Return the state of a step that nobody compiled."""
-    state = State.model_validate(step(name).dump_state())
-    return state.model_copy(update={"demos": _of_step(name, state.demos)})
-
-
-def _of_step(name: str, demos: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Return demos without the fields that their step does not have."""
-    fields = STEPS[name].signature.fields
-    return [{key: value for key, value in demo.items() if key in fields} for demo in demos]
-
-
 def _saved(file: Path) -> Mapping[str, Any]:
     """Return the unchecked states in a file by the names of their predictors; the stem of the file
     for one alone.
@@ -273,15 +261,16 @@ def _state(file: str, name: str, value: Any) -> State:
     count = len(signature.input_fields)
     known = [_prefix(field) for field in signature.fields.values()]
     saved = [field.prefix for field in state.signature.fields]
-    outputs = set(saved[count:])
-    is_known = saved[:count] == known[:count] and outputs and outputs <= set(known[count:])
-    if not is_known or len(saved) > count + len(outputs):
+    outputs = Counter(saved[count:])
+    if saved[:count] != known[:count] or not outputs or not outputs <= Counter(known[count:]):
         raise StateError(
             f"{file}: its fields are not those of the step {name} ({', '.join(signature.fields)})"
         )
     # Stock optimizers put whole examples into the demos, with what labels hold beside the fields of
     # the step.
-    return state.model_copy(update={"demos": _of_step(name, state.demos)})
+    fields = signature.fields
+    demos = [{key: demo[key] for key in demo if key in fields} for demo in state.demos]
+    return state.model_copy(update={"demos": demos})
 
 
 def _prefix(field: Any) -> str:

@@ -10,22 +10,6 @@ from groundset.run.run import Run
 from groundset.run.store import RECORD, SAMPLES
 from groundset.tracking import RUNS, Entry, Rows, Tracking
 
-_FIGURES = (
-    "accepted",
-    "asked",
-    "attempts",
-    "surplus",
-    "alternatives",
-    "documents",
-    "chunks",
-    "calls",
-    "prompt_tokens",
-    "cached_tokens",
-    "generated_tokens",
-    "call_seconds",
-    "seconds",
-)
-
 
 def log_run(run: Run, store: Tracking) -> str:
     """Log a run and return a line about it; a run that grew is logged again, in the same run of
@@ -77,9 +61,7 @@ def _parameters(record: Mapping[str, Any], *, is_shared: bool) -> dict[str, Any]
 def _metrics(run: Run) -> Iterator[tuple[str, float]]:
     """Yield some twenty figures of a run."""
     record, samples = run.record, run.samples
-    for name in _FIGURES:
-        if record.get(name) is not None:
-            yield name, record[name]
+    yield from ((name, value) for name, value in record.items() if isinstance(value, int | float))
     yield "rejects", len(run.rejects)
     if samples:
         for name in ("calls", "prompt_tokens"):

@@ -14,7 +14,7 @@ from typing import Any
 from groundset.corpus.chunkers import BY_SECTION, Span, heading_end, heading_paths, split
 from groundset.corpus.options import CorpusOptions
 from groundset.corpus.parts import described, tables_of, text_spans
-from groundset.programs.text import words_in
+from groundset.programs.text import one_line, words_in
 from groundset.programs.types import Chunk, Document
 from groundset.retrieval.embed import Embedder
 
@@ -70,7 +70,7 @@ def chunk_document(
         for number, (span, path) in enumerate(left, 1)
     ]
     short = (span for span, _ in joined if span.end - span.start < options.min_length)
-    return chunks, [" ".join(document.text[slice(*span)].split()) for span in short]
+    return chunks, [one_line(document.text[slice(*span)]) for span in short]
 
 
 def _trimmed(text: str, span: Span) -> Span:

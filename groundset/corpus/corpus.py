@@ -19,7 +19,7 @@ from groundset.files import whole_file
 from groundset.models.catalogue import file_sha256
 from groundset.options import DEFAULT_EMBEDDER
 from groundset.programs.errors import InputError, RunError
-from groundset.programs.text import plain
+from groundset.programs.text import one_line, plain
 from groundset.programs.types import Chunk, Document
 from groundset.retrieval import embed
 from groundset.retrieval.embed import Embedder
@@ -235,7 +235,7 @@ def _read_documents(
                 f"{file}: not found by a node of the cluster; use a folder that all share"
             )
         if document is not None:
-            text = " ".join(document.text.split())
+            text = one_line(document.text)
             first = first_paths.setdefault(hashlib.sha256(text.encode()).digest(), path)
             reason = "" if first == path else f"same text as {first}"
         if reason or document is None:

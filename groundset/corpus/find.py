@@ -4,13 +4,13 @@
 # none; pathlib raises
 
 import os
-import unicodedata
 from collections.abc import Iterable, Iterator, Sequence
 from fnmatch import fnmatchcase
 from pathlib import Path, PurePosixPath
 from typing import NamedTuple
 
 from groundset.programs.errors import InputError
+from groundset.programs.text import composed
 
 _GLOB = frozenset("*?[")
 
@@ -142,4 +142,4 @@ def _below(path: Path, root: Path) -> str:
 
 def portable(path: str) -> str:
     """Normalise a path to NFC, with undecodable bytes replaced."""
-    return unicodedata.normalize("NFC", path.encode("utf-8", "replace").decode())
+    return composed(path.encode("utf-8", "replace").decode())

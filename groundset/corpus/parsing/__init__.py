@@ -13,7 +13,7 @@ from pathlib import PurePosixPath
 from textwrap import shorten
 from typing import NamedTuple
 
-from groundset.programs.text import composed, tokens
+from groundset.programs.text import composed, one_line, tokens
 from groundset.programs.types import Heading, PageStart
 from groundset.programs.words import word_list
 
@@ -228,7 +228,7 @@ def suffix_of(path: str) -> str:
 def name_title(path: str) -> str:
     """Derive a title from a file name."""
     stem = file_stem(path)
-    return " ".join(re.sub(r"[_\-.]+", " ", stem).split()) or stem
+    return one_line(re.sub(r"[_\-.]+", " ", stem)) or stem
 
 
 def telling_title(title: str, parsed: Parsed) -> str:

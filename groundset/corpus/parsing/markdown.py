@@ -13,6 +13,7 @@ from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
 from groundset.corpus.parsing import LOWERED, RAISED, Parsed
+from groundset.programs.text import one_line
 from groundset.programs.types import Heading
 
 _FRONT_MATTER = re.compile(
@@ -143,7 +144,7 @@ def _shown_of(tag: str) -> str:
         value = found["value"] or found["name"]
         is_code = value[0] == "{" and not _LITERAL.fullmatch(value)
         if (text := value.strip("{}\"'` \n")) not in ("", "false") and not is_code:
-            values[found["name"].lower()] = " ".join(unescape(text).split())
+            values[found["name"].lower()] = one_line(unescape(text))
     lines = [values[name] for name in _SHOWN_ATTRIBUTES if name in values]
     if values.keys() & set(_FIELD_NAMES) and not tag.startswith("<Icon"):
         named = [name for name in _FIELD_ATTRIBUTES if name in values]
@@ -193,7 +194,7 @@ def _without_front_matter(text: str) -> tuple[str | None, str]:
     if not isinstance(fields, dict) or not any(_KEY.fullmatch(str(key)) for key in fields):
         return None, text
     title = fields.get("title")
-    title = " ".join(title.split()) if isinstance(title, str) else ""
+    title = one_line(title) if isinstance(title, str) else ""
     return title or None, text[front.end() :].lstrip("\n")
 
 
@@ -226,7 +227,7 @@ def _headings(text: str, tokens: Sequence[Token], links: dict[str, Any]) -> list
         # Inline parsing can be slow, so only headings are parsed further.
         [parsed] = _PARSER.parseInline(inline.content, links)
         shown = (each.content or " " for each in parsed.children or () if each.type in _SHOWN)
-        if title := " ".join("".join(shown).split()):
+        if title := one_line("".join(shown)):
             found.append(Heading(level=int(token.tag[1]), text=title, start=starts[token.map[0]]))
     return found
 

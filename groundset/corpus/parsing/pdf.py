@@ -30,6 +30,7 @@ from groundset.corpus.parsing.pages import (
     open_tables,
     without_running_heads,
 )
+from groundset.programs.text import one_line
 from groundset.programs.types import PageStart
 
 # Marks the start of a page in Markdown, between two characters that Unicode excludes from texts.
@@ -77,7 +78,7 @@ class _Block(NamedTuple):
 
 def plain_line(text: str) -> str:
     """Return a text on one line, without the characters of page marks."""
-    return " ".join(text.translate(_NO_MARKS).split())
+    return one_line(text.translate(_NO_MARKS))
 
 
 def split_page_marks(markdown: str) -> tuple[str, list[PageStart]]:
@@ -399,6 +400,6 @@ def _as_read(seen: str) -> str:
 def _metadata_title(metadata: dict[str, Any]) -> str | None:
     """Return the title in the metadata, unless it is a default or a file name."""
     title = metadata.get("Title")
-    title = " ".join(title.split()) if isinstance(title, str) else ""
+    title = one_line(title) if isinstance(title, str) else ""
     is_default = title.lower().startswith(("untitled", "microsoft word", "microsoft powerpoint"))
     return None if is_default or len(title) < 4 or "." in title[-5:] else title

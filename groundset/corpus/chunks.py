@@ -53,8 +53,12 @@ def chunk_document(
         joined += _join_short(
             document, placed, options.min_length, by_section=options.chunker in BY_SECTION
         )
-    left = [(span, path) for span, path in joined if span.end - span.start >= options.min_length]
-    tables = tables_of(document)
+    tables, left, short = tables_of(document), [], []
+    for span, path in joined:
+        if span.end - span.start < options.min_length:
+            short.append(one_line(document.text[slice(*span)]))
+        else:
+            left.append((span, path))
     chunks = [
         Chunk(
             chunk_id=f"{document.doc_id}-{number:04d}",
@@ -69,8 +73,7 @@ def chunk_document(
         )
         for number, (span, path) in enumerate(left, 1)
     ]
-    short = (span for span, _ in joined if span.end - span.start < options.min_length)
-    return chunks, [one_line(document.text[slice(*span)]) for span in short]
+    return chunks, short
 
 
 def _trimmed(text: str, span: Span) -> Span:
@@ -105,18 +108,14 @@ def _path(
     text: str, starts: Sequence[int], paths: Sequence[tuple[int, ...]], span: Span
 ) -> tuple[int, ...]:
     """Return the indexes of the headings above the first body text of a span."""
-    index = bisect_right(starts, span.start) - 1
-    position = (
-        heading_end(text, span.start) if index >= 0 and starts[index] == span.start else span.start
-    )
-    while (
-        index + 1 < len(starts)
-        and starts[index + 1] < span.end
-        and not text[position : starts[index + 1]].strip()
-    ):
-        index += 1
-        position = heading_end(text, starts[index])
-    return paths[index] if index >= 0 else ()
+    above, last = (bisect_left(starts, edge) for edge in span)
+    position = span.start
+    for start in starts[above:last]:
+        if text[position:start].strip():
+            break
+        position = heading_end(text, start)
+        above += 1
+    return paths[above - 1] if above else ()
 
 
 def _join_short(

@@ -6,6 +6,7 @@
 import os
 from collections.abc import Iterable, Iterator, Sequence
 from fnmatch import fnmatchcase
+from itertools import takewhile
 from pathlib import Path, PurePosixPath
 from typing import NamedTuple
 
@@ -83,11 +84,10 @@ def _expand(argument: Path, skipped: list[SkippedFile]) -> Iterator[tuple[Path, 
     elif argument.exists() or argument.is_symlink():
         yield argument, argument.parent
     elif _GLOB & set(str(argument)):
-        fixed = next(index for index, part in enumerate(argument.parts) if _GLOB & set(part))
-        root = Path(*argument.parts[:fixed])
+        root = Path(*takewhile(lambda part: not _GLOB & set(part), argument.parts))
         matches = [
             match
-            for match in sorted(root.glob(str(Path(*argument.parts[fixed:]))))
+            for match in sorted(root.glob(str(argument.relative_to(root))))
             if not any(part[0] == "." for part in match.relative_to(root).parts)
         ]
         if not matches:

@@ -14,7 +14,7 @@ a table of contents, which end with dots and a page number.
 import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Collection, Iterator, Sequence
-from itertools import pairwise
+from itertools import groupby, pairwise
 from typing import Any, NamedTuple
 
 from groundset.corpus.chunkers import FENCE, Span, blocks, heading_end, is_indented, line_spans
@@ -96,10 +96,10 @@ def described(tables: Sequence[Table], span: Span) -> dict[str, Any]:
 
 def _lines_of_tables(text: str) -> Iterator[list[Span]]:
     for block in blocks(text, 0, len(text)):
-        lines = list(line_spans(text, block))
+        lines = line_spans(text, block)
         is_code = any(FENCE.match(text, *line) for line in lines) or is_indented(text, lines)
         for table in () if is_code else _TABLE.finditer(text, *block):
-            yield list(line_spans(text, Span(*table.span())))
+            yield line_spans(text, Span(*table.span()))
 
 
 def _captions(document: Document, tables: Sequence[Sequence[Span]]) -> Iterator[Span | None]:
@@ -131,7 +131,7 @@ def _last_caption(text: str, gap: Span, marked: Collection[str]) -> Span | None:
     end = gap.start + len(text[slice(*gap)].rstrip())
     *_, paragraph = text[max(gap.start, end - 2 * _MAX_CAPTION) : end].split("\n\n")
     start = end - len(paragraph)
-    for line in reversed(list(line_spans(text, Span(start, end)))):
+    for line in reversed(line_spans(text, Span(start, end))):
         if _LABEL.match(text[slice(*line)].lstrip(_MARKUP)):
             is_text = len(_shown(text[line.start : end])) > _MAX_CAPTION
             return None if is_text else Span(line.start, end)
@@ -156,7 +156,7 @@ def text_spans(document: Document) -> list[Span]:
     """Return the parts of a document that are no lists of sources, links or contents."""
     spans, start = [], 0
     for listing in sorted([*_named_sections(document), *_leaders(document.text)]):
-        spans.append(Span(start, max(start, listing.start)))
+        spans.append(Span(start, listing.start))
         start = max(start, listing.end)
     spans.append(Span(start, len(document.text)))
     return [span for span in spans if document.text[slice(*span)].strip()]
@@ -169,21 +169,17 @@ def _named_sections(document: Document) -> Iterator[Span]:
     # Lines with the name of a list that the parser missed are headings below all others.
     lowest = max(levels.values(), default=0)
     for start, end in line_spans(text, Span(0, len(text))):
-        is_short = end - start <= _MAX_NAME and start not in levels
-        if is_short and not _ITEM.match(text, start) and _names_list(text[start:end]):
+        is_heading = start in levels or _ITEM.match(text, start)
+        if not is_heading and _names_list(text[start:end]):
             levels[start] = lowest
             names.add(start)
-    ends: dict[int, int] = {}
-    after: dict[int, int] = {}  # by level, the start of the nearest section behind
-    # a section ends at the next one of its level or above
-    for start in sorted(levels, reverse=True):
-        ends[start] = min(
-            (n for level, n in after.items() if level <= levels[start]), default=len(text)
-        )
-        after[levels[start]] = start
+    starts = sorted(levels)
     last = len(text)
     for start in sorted(names):
-        body, end = heading_end(text, start), ends[start]
+        body = heading_end(text, start)
+        # a section ends at the next one of its level or above
+        behind = (starts[n] for n in range(bisect_right(starts, start), len(starts)))
+        end = next((each for each in behind if levels[each] <= levels[start]), len(text))
         if text[body:end].strip() and _sentence_share(text, body, end) <= _MAX_SENTENCES:
             last = end
             yield Span(start, end)
@@ -220,12 +216,11 @@ def _is_sentence(line: str) -> bool:
 
 def _leaders(text: str) -> Iterator[Span]:
     """Yield the consecutive lines of tables of contents."""
-    run: list[Span] = []
-    for line in [*line_spans(text, Span(0, len(text))), Span(len(text), len(text))]:
-        content = text[slice(*line)].rstrip()
-        if _LEADERS.search(content[-_ENDING:]):
-            run.append(line)
-        elif content or line.start == len(text):
-            if len(run) >= _MIN_LEADERS:
-                yield Span(run[0].start, run[-1].end)
-            run = []
+    contents = [
+        (line, text[slice(*line)].rstrip()) for line in line_spans(text, Span(0, len(text)))
+    ]
+    filled = [(line, _LEADERS.search(content[-_ENDING:])) for line, content in contents if content]
+    for is_listed, group in groupby(filled, key=lambda each: each[1] is not None):
+        lines = [line for line, _ in group]
+        if is_listed and len(lines) >= _MIN_LEADERS:
+            yield Span(lines[0].start, lines[-1].end)

@@ -135,10 +135,10 @@ def decode(data: bytes, declared: str | None = None) -> str:
     """
     start = data[:_SAMPLE]
     if start.startswith((b"\xff\xfe", b"\xfe\xff", b"\0\0\xfe\xff")):
-        return _decode_as(data, "utf-32" if b"\0\0" in start[:4] else "utf-16")
+        return data.decode("utf-32" if b"\0\0" in start[:4] else "utf-16", "replace")
     for offset, encoding in enumerate(("utf-16-be", "utf-16-le")):
         if start[offset::2].count(0) > _MAX_NULLS * len(start) > start[1 - offset :: 2].count(0):
-            return _decode_as(data, encoding)
+            return data.decode(encoding, "replace")
     if start.count(0) > _MAX_JUNK * len(start):
         raise UnparsableError("binary")
     for likely in ("iso2022_jp" if b"\x1b$" in start else "utf-8-sig", declared or "utf-8-sig"):
@@ -251,13 +251,6 @@ def left_out_line(name: str, texts: Sequence[str]) -> str:
     """Return a line about texts that are left out; empty if they are."""
     text = shorten(" ".join(texts), _MAX_NAMED, placeholder=" …")
     return f"{name}{f' ({len(texts)})' if len(texts) > 1 else ''}: {text}" if text else ""
-
-
-def _decode_as(data: bytes, encoding: str) -> str:
-    try:
-        return data.decode(encoding)
-    except UnicodeDecodeError as error:
-        raise UnparsableError(f"damaged {encoding} text") from error
 
 
 def parse(data: bytes, suffix: str) -> Parsed:

@@ -86,7 +86,7 @@ def parse_converted(text: str) -> Parsed:
     bare = _without_empty_html(text, _outline(text, {}))
     links: dict[str, Any] = {}
     headings = _headings(bare, _outline(bare, links), links)
-    return Parsed(bare, heading_title(bare, headings), headings)
+    return Parsed(bare, heading_title(headings), headings)
 
 
 def script_of(text: str, before: str, *, is_sup: bool) -> str:
@@ -155,14 +155,13 @@ def _shown_of(tag: str) -> str:
     return "\n\n".join(lines)
 
 
-def heading_title(text: str, headings: Sequence[Heading]) -> str | None:
+def heading_title(headings: Sequence[Heading]) -> str | None:
     """Return the heading that is the document's title: the first of level 1, else one that opens
     the text.
     """
-    opening = len(text) - len(text.lstrip())
-    first = [heading.text for heading in headings if heading.level == 1]
-    first += [heading.text for heading in headings if heading.start <= opening]
-    return first[0] if first else None
+    first = [heading for heading in headings if heading.level == 1]
+    first += [heading for heading in headings if heading.start == 0]
+    return first[0].text if first else None
 
 
 def table_of(rows: Sequence[Sequence[str]]) -> str:

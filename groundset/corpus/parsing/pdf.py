@@ -267,7 +267,7 @@ def parse_pdf(data: bytes) -> Parsed:
     bare = ", ".join(str(number) for number, page in enumerate(pages, 1) if _is_bare(page))
     parsed = parse_converted(markdown)
     return parsed._replace(
-        title=heading_title(parsed.text, parsed.headings[:1]) or _metadata_title(metadata),
+        title=heading_title(parsed.headings[:1]) or _metadata_title(metadata),
         # Lines that look like empty HTML are dropped, which shifts the text.
         pages=starts if parsed.text == markdown else (),
         left_out=left_out,

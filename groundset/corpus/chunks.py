@@ -18,6 +18,7 @@ from groundset.programs.text import one_line, words_in
 from groundset.programs.types import Chunk, Document
 from groundset.retrieval.embed import Embedder
 
+_CONTENT = re.compile(r"\S(?:.*\S)?", re.DOTALL)  # without white space at both ends
 _NUMBER = re.compile(r"(?:(?<!\w)[-−])?\d+(?:[.,:/-]\d+)*")
 _SHINGLE = 3  # words
 _SHARED = 0.85  # of the shingles of both; chosen by hand
@@ -41,11 +42,11 @@ def chunk_document(
         excerpt = _excerpt(document, part)
         kept = [table.rows for table in tables_of(excerpt)]
         inside = split(excerpt, options.chunker, size, overlap, kept, embedder)
-        spans = [
-            _trimmed(document.text, Span(part.start + start, part.start + end))
+        contents = (
+            _CONTENT.search(document.text, part.start + start, part.start + end)
             for start, end in inside
-        ]
-        spans = [span for span in spans if span.start < span.end]
+        )
+        spans = [Span(*content.span()) for content in contents if content]
         spans = [
             Span(spans[n].start, spans[n : n + merge][-1].end) for n in range(0, len(spans), merge)
         ]
@@ -76,13 +77,6 @@ def chunk_document(
     return chunks, short
 
 
-def _trimmed(text: str, span: Span) -> Span:
-    """Strip white space from both ends of a span."""
-    content = text[slice(*span)]
-    start = span.start + len(content) - len(content.lstrip())
-    return Span(start, max(start, span.start + len(content.rstrip())))
-
-
 def _pages(document: Document, span: Span) -> dict[str, Any]:
     """Return the first page of a span as metadata, and all its pages if there are several."""
     first = max(0, bisect_right(document.pages, span.start, key=lambda page: page.start) - 1)
@@ -94,12 +88,10 @@ def _pages(document: Document, span: Span) -> dict[str, Any]:
 
 def _excerpt(document: Document, part: Span) -> Document:
     """Return a part of a document as a document, with its headings."""
-    first, last = (
-        bisect_left(document.headings, edge, key=lambda heading: heading.start) for edge in part
-    )
-    inside = document.headings[first:last]
     headings = tuple(
-        heading.model_copy(update={"start": heading.start - part.start}) for heading in inside
+        heading.model_copy(update={"start": heading.start - part.start})
+        for heading in document.headings
+        if part.start <= heading.start < part.end
     )
     return document.model_copy(update={"text": document.text[slice(*part)], "headings": headings})
 

@@ -17,6 +17,7 @@ from typing import Any
 from pydantic import BaseModel
 
 from groundset.bounded import BoundedProcess, LimitError, usable_processors
+from groundset.corpus.chunks import chunk_document
 from groundset.corpus.find import FoundFile
 from groundset.corpus.options import CorpusOptions
 from groundset.corpus.parsing import (
@@ -151,8 +152,6 @@ def read_document(request: dict[str, Any]) -> dict[str, Any]:
     )
     found = ReadFile(document=document, note=parsed.note, left_out=list(parsed.left_out))
     if request["cut"]:
-        from groundset.corpus.chunks import chunk_document
-
         found.chunks, found.short = chunk_document(document, CorpusOptions(**request["cut"]))
     return found.model_dump(mode="json")
 

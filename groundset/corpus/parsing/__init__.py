@@ -114,6 +114,7 @@ _LINE_ENDS = re.compile(r"\r\n?|[\x0b\x0c\x85\u2028\u2029]")
 # Matches only from the first space of a run; starting at each space would take quadratic time.
 _TRAILING_SPACE = re.compile(r"(?<![^\S\n])[^\S\n]+$", re.MULTILINE)
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
+_JUNK = re.compile("[\x00-\x08\x0e-\x1b\x7f-\x84\x86-\x9f\ufffd]")
 _SURROGATE = re.compile(r"[\ud800-\udfff]")
 # Invisible characters that break text search (soft hyphen, zero-width space, byte-order mark),
 # ligatures, hard spaces.
@@ -150,16 +151,13 @@ def decode(data: bytes, declared: str | None = None) -> str:
     if sum(character > "\x7f" for character in escaped) >= 2 * strays:
         # UTF-8 with a few bytes from elsewhere, most likely from Windows; several in a row are a
         # letter cut in two.
-        return _ESCAPED.sub(lambda found: _stray(found[0]), escaped)
+        return _ESCAPED.sub(_stray, escaped)
     return data.decode(_detected(data), "replace")
 
 
-def _stray(escaped: str) -> str:
-    return (
-        bytes(ord(each) & 0xFF for each in escaped).decode("cp1252", "replace")
-        if len(escaped) == 1
-        else "\ufffd"
-    )
+def _stray(escaped: re.Match[str]) -> str:
+    data = escaped[0].encode(errors="surrogateescape")
+    return data.decode("cp1252", "replace") if len(data) == 1 else "\ufffd"
 
 
 def _detected(data: bytes) -> str:
@@ -197,9 +195,8 @@ def clean(text: str) -> str:
     Raises:
         UnparsableError: it has too many of them.
     """
-    kinds = ((each, unicodedata.category(each)) for each in text[:_SAMPLE])
-    junk = sum(each == "\ufffd" or (kind == "Cc" and not each.isspace()) for each, kind in kinds)
-    if junk > _MAX_JUNK * min(len(text), _SAMPLE):
+    sample = text[:_SAMPLE]
+    if len(_JUNK.findall(sample)) > _MAX_JUNK * len(sample):
         raise UnparsableError("binary")
     text = composed(_CONTROL.sub("", _LINE_ENDS.sub("\n", text).translate(_TABLE)))
     if _FIRST_NOTE.search(text):

@@ -83,7 +83,7 @@ def parse_markdown(text: str, suffix: str = "") -> Parsed:
 
 def parse_converted(text: str) -> Parsed:
     """Parse Markdown that was made of another format."""
-    bare = _without_empty_html(text, _outline(text, {}))
+    bare = _without_empty_html(text)
     links: dict[str, Any] = {}
     headings = _headings(bare, _outline(bare, links), links)
     return Parsed(bare, heading_title(headings), headings)
@@ -133,14 +133,13 @@ def _without_components(text: str, *, is_mdx: bool) -> str:
             apart = "\n\n" if is_first else " " * (each[0][-2] != "/")
             parts.append(f"{shown}{apart}")
         done = each.end()
-    return "".join([*parts, dedent(text[done:]) if found else text])
+    return "".join([*parts, dedent(text[done:])])
 
 
 def _shown_of(tag: str) -> str:
     """Return what readers see of the attributes of a component."""
     values: dict[str, str] = {}
-    opening = next(re.finditer(r"</?[\w.]*", tag))
-    for found in _ATTRIBUTES.finditer(tag, opening.end()):
+    for found in _ATTRIBUTES.finditer(re.sub(r"^</?[\w.]*", "", tag)):
         value = found["value"] or found["name"]
         is_code = value[0] == "{" and not _LITERAL.fullmatch(value)
         if (text := value.strip("{}\"'` \n")) not in ("", "false") and not is_code:
@@ -231,12 +230,12 @@ def _headings(text: str, tokens: Sequence[Token], links: dict[str, Any]) -> list
     return found
 
 
-def _without_empty_html(text: str, tokens: Sequence[Token]) -> str:
+def _without_empty_html(text: str) -> str:
     """Drop HTML blocks without text: comments, anchors, pictures."""
     lines = text.split("\n")
     kept: list[str] = []
     done = 0
-    for token in tokens:
+    for token in _outline(text, {}):
         if token.type == "html_block" and token.map and not _TAGS.sub("", token.content).strip():
             kept += lines[done : token.map[0]]
             done = token.map[1]

@@ -95,17 +95,14 @@ def sections(document: Document, size: int, kept: Kept, kept_size: int) -> list[
     another one joins that one's section.
     """
     text, headings = document.text, document.headings
-    starts = [*(heading.start for heading in headings), len(text)]
-    found = [atoms_of(text, Span(0, starts[0]), size, kept, kept_size)]
+    outline = [*headings, Heading(level=0, text="", start=len(text))]
+    found = [atoms_of(text, Span(0, outline[0].start), size, kept, kept_size)]
     atoms: list[Atom] = []
-    levels = [*(heading.level for heading in headings), 0]
-    for (start, end), (level, below) in zip(pairwise(starts), pairwise(levels), strict=True):
-        body = heading_end(text, start)
-        atoms += [
-            Atom(start, body, HEADING),
-            *atoms_of(text, Span(body, end), size, kept, kept_size),
-        ]
-        if below < level or text[body:end].strip():
+    for heading, below in pairwise(outline):
+        body = Span(heading_end(text, heading.start), below.start)
+        atoms.append(Atom(heading.start, body.start, HEADING))
+        atoms += atoms_of(text, body, size, kept, kept_size)
+        if below.level < heading.level or text[slice(*body)].strip():
             found.append(atoms)
             atoms = []
     return [section for section in found if section]
@@ -175,13 +172,13 @@ def blocks(text: str, start: int, end: int) -> Iterator[Span]:
         yield Span(first, end)
 
 
-def line_spans(text: str, block: Span) -> Iterator[Span]:
+def line_spans(text: str, block: Span) -> list[Span]:
     """Return the lines of a part of a text, with their ends."""
-    return (Span(*line.span()) for line in _LINE.finditer(text, *block))
+    return [Span(*line.span()) for line in _LINE.finditer(text, *block)]
 
 
 def _block_atoms(text: str, block: Span) -> list[Atom]:
-    lines = list(line_spans(text, block))
+    lines = line_spans(text, block)
     if FENCE.match(text, block.start) or is_indented(text, lines):
         return [Atom(*line, CODE) for line in lines]
     items = [line.start for line in lines if _ITEM.match(text, *line)]
@@ -201,7 +198,7 @@ def _fit(text: str, atom: Atom, size: int) -> list[Atom]:
     """Split an atom longer than ``size``: at its lines, else between words, else anywhere."""
     if atom.end - atom.start <= size:
         return [atom]
-    lines = list(line_spans(text, Span(atom.start, atom.end)))
+    lines = line_spans(text, Span(atom.start, atom.end))
     pieces = (
         [piece for line in lines for piece in _fit(text, Atom(*line, LINE), size)]
         if len(lines) > 1
@@ -273,7 +270,7 @@ def split(
         atoms = atoms_of(document.text, Span(0, len(document.text)), size, kept, size)
         return fill(atoms, size, overlap)
     units = _units(document.text, chunker, None if embedder is None else embedder.tokenizer)
-    ranges = fill(list(_groups(units, kept, size)), size, overlap)
+    ranges = fill(_groups(units, kept, size), size, overlap)
     return [Span(units[first].start, units[end - 1].end) for first, end in ranges]
 
 
@@ -290,20 +287,19 @@ def _units(text: str, chunker: ChunkerName, tokenizer: Tokenizer | None) -> list
     return [Span(start, end) for start, end in offsets if start < end]
 
 
-def _groups(units: Sequence[Span], kept: Kept, size: int) -> Iterator[Span]:
-    """Yield ranges of units: the kept parts, or their rows if they are too long, and single units
+def _groups(units: Sequence[Span], kept: Kept, size: int) -> list[Span]:
+    """Return ranges of units: the kept parts, or their rows if they are too long, and single units
     between them.
     """
-    position = 0
+    inside: set[int] = set()
     for rows in kept:
         offsets = (*(row.start for row in rows), rows[-1].end)
         edges = [bisect_left(units, each, key=lambda unit: unit.start) for each in offsets]
-        for part in pairwise(edges if edges[-1] - edges[0] > size else (edges[0], edges[-1])):
-            if position <= part[0] < part[1] <= part[0] + size:
-                yield from (Span(n, n + 1) for n in range(position, part[0]))
-                yield Span(*part)
-                position = part[1]
-    yield from (Span(n, n + 1) for n in range(position, len(units)))
+        for first, end in pairwise(edges if edges[-1] - edges[0] > size else edges[:: len(rows)]):
+            if end - first <= size:
+                inside.update(range(first + 1, end))
+    edges = [n for n in range(len(units) + 1) if n not in inside]
+    return [Span(*part) for part in pairwise(edges)]
 
 
 def fill(parts: Sequence[Span | Atom], size: int, overlap: int) -> list[Span]:

@@ -14,10 +14,11 @@ from typing import Any
 from groundset.corpus.chunkers import BY_SECTION, Span, heading_end, heading_paths, split
 from groundset.corpus.options import CorpusOptions
 from groundset.corpus.parts import described, tables_of, text_spans
-from groundset.programs.text import words_in
+from groundset.programs.text import one_line, words_in
 from groundset.programs.types import Chunk, Document
 from groundset.retrieval.embed import Embedder
 
+_CONTENT = re.compile(r"\S(?:.*\S)?", re.DOTALL)  # without white space at both ends
 _NUMBER = re.compile(r"(?:(?<!\w)[-−])?\d+(?:[.,:/-]\d+)*")
 _SHINGLE = 3  # words
 _SHARED = 0.85  # of the shingles of both; chosen by hand
@@ -41,11 +42,11 @@ def chunk_document(
         excerpt = _excerpt(document, part)
         kept = [table.rows for table in tables_of(excerpt)]
         inside = split(excerpt, options.chunker, size, overlap, kept, embedder)
-        spans = [
-            _trimmed(document.text, Span(part.start + start, part.start + end))
+        contents = (
+            _CONTENT.search(document.text, part.start + start, part.start + end)
             for start, end in inside
-        ]
-        spans = [span for span in spans if span.start < span.end]
+        )
+        spans = [Span(*content.span()) for content in contents if content]
         spans = [
             Span(spans[n].start, spans[n : n + merge][-1].end) for n in range(0, len(spans), merge)
         ]
@@ -53,8 +54,12 @@ def chunk_document(
         joined += _join_short(
             document, placed, options.min_length, by_section=options.chunker in BY_SECTION
         )
-    left = [(span, path) for span, path in joined if span.end - span.start >= options.min_length]
-    tables = tables_of(document)
+    tables, left, short = tables_of(document), [], []
+    for span, path in joined:
+        if span.end - span.start < options.min_length:
+            short.append(one_line(document.text[slice(*span)]))
+        else:
+            left.append((span, path))
     chunks = [
         Chunk(
             chunk_id=f"{document.doc_id}-{number:04d}",
@@ -69,15 +74,7 @@ def chunk_document(
         )
         for number, (span, path) in enumerate(left, 1)
     ]
-    short = (span for span, _ in joined if span.end - span.start < options.min_length)
-    return chunks, [" ".join(document.text[slice(*span)].split()) for span in short]
-
-
-def _trimmed(text: str, span: Span) -> Span:
-    """Strip white space from both ends of a span."""
-    content = text[slice(*span)]
-    start = span.start + len(content) - len(content.lstrip())
-    return Span(start, max(start, span.start + len(content.rstrip())))
+    return chunks, short
 
 
 def _pages(document: Document, span: Span) -> dict[str, Any]:
@@ -91,12 +88,10 @@ def _pages(document: Document, span: Span) -> dict[str, Any]:
 
 def _excerpt(document: Document, part: Span) -> Document:
     """Return a part of a document as a document, with its headings."""
-    first, last = (
-        bisect_left(document.headings, edge, key=lambda heading: heading.start) for edge in part
-    )
-    inside = document.headings[first:last]
     headings = tuple(
-        heading.model_copy(update={"start": heading.start - part.start}) for heading in inside
+        heading.model_copy(update={"start": heading.start - part.start})
+        for heading in document.headings
+        if part.start <= heading.start < part.end
     )
     return document.model_copy(update={"text": document.text[slice(*part)], "headings": headings})
 
@@ -105,18 +100,14 @@ def _path(
     text: str, starts: Sequence[int], paths: Sequence[tuple[int, ...]], span: Span
 ) -> tuple[int, ...]:
     """Return the indexes of the headings above the first body text of a span."""
-    index = bisect_right(starts, span.start) - 1
-    position = (
-        heading_end(text, span.start) if index >= 0 and starts[index] == span.start else span.start
-    )
-    while (
-        index + 1 < len(starts)
-        and starts[index + 1] < span.end
-        and not text[position : starts[index + 1]].strip()
-    ):
-        index += 1
-        position = heading_end(text, starts[index])
-    return paths[index] if index >= 0 else ()
+    above, last = (bisect_left(starts, edge) for edge in span)
+    position = span.start
+    for start in starts[above:last]:
+        if text[position:start].strip():
+            break
+        position = heading_end(text, start)
+        above += 1
+    return paths[above - 1] if above else ()
 
 
 def _join_short(

@@ -11,7 +11,8 @@ from pathlib import Path
 from textwrap import shorten
 from typing import Any, Self
 
-from groundset.corpus.find import SkippedFile, find_documents
+from groundset.corpus.chunks import chunk_document, find_copies
+from groundset.corpus.find import FoundFile, SkippedFile, find_documents
 from groundset.corpus.options import CorpusOptions
 from groundset.corpus.own import read_own_chunks
 from groundset.corpus.read import MISSING, read_files
@@ -19,7 +20,7 @@ from groundset.files import whole_file
 from groundset.models.catalogue import file_sha256
 from groundset.options import DEFAULT_EMBEDDER
 from groundset.programs.errors import InputError, RunError
-from groundset.programs.text import plain
+from groundset.programs.text import one_line, plain
 from groundset.programs.types import Chunk, Document
 from groundset.retrieval import embed
 from groundset.retrieval.embed import Embedder
@@ -147,8 +148,8 @@ def documents_digest(options: CorpusOptions) -> str:
     documents, skipped = find_documents(options.documents, options.exclude)
     if not (documents or skipped or options.chunks):
         raise InputError(NO_DOCUMENTS)
-    files = [(document.path, document.file) for document in documents]
-    for path, file in [*files, *([("", options.chunks)] if options.chunks else [])]:
+    own = [FoundFile(options.chunks, "")] if options.chunks else []
+    for file, path in documents + own:
         if os.path.isfile(file):  # noqa: PTH113 - pathlib raises for a path that is too long
             digest.update(f"{path}\0{file_sha256(file)}\n".encode("utf-8", "surrogatepass"))
     return digest.hexdigest()
@@ -172,8 +173,6 @@ def read_corpus(
     Raises:
         InputError: there is no chunk, or an option is wrong.
     """
-    from groundset.corpus.chunks import find_copies
-
     if not options.documents and options.chunks is None:
         raise InputError("no documents: name files or folders, or --chunks FILE")
     corpus = Corpus({}, [])
@@ -192,8 +191,6 @@ def read_corpus(
 
 
 def _add_own_chunks(corpus: Corpus, file: Path) -> None:
-    from groundset.corpus.chunks import find_copies
-
     documents, chunks = read_own_chunks(file)
     taken = {*corpus.documents, *(chunk.chunk_id for chunk in corpus.chunks)}
     names = [*(document.doc_id for document in documents), *(chunk.chunk_id for chunk in chunks)]
@@ -211,9 +208,7 @@ def _add_own_chunks(corpus: Corpus, file: Path) -> None:
 def _chunking_embedder(options: CorpusOptions, embedder: Embedder | None) -> Embedder | None:
     if options.chunker not in ("semantic", "token"):
         return None  # others can work in other processes
-    if embedder is None:
-        return embed.open_embedder(getattr(options, "embedder", DEFAULT_EMBEDDER))
-    return embedder
+    return embedder or embed.open_embedder(getattr(options, "embedder", DEFAULT_EMBEDDER))
 
 
 def _read_documents(
@@ -235,7 +230,7 @@ def _read_documents(
                 f"{file}: not found by a node of the cluster; use a folder that all share"
             )
         if document is not None:
-            text = " ".join(document.text.split())
+            text = one_line(document.text)
             first = first_paths.setdefault(hashlib.sha256(text.encode()).digest(), path)
             reason = "" if first == path else f"same text as {first}"
         if reason or document is None:
@@ -243,8 +238,6 @@ def _read_documents(
             continue
         chunks, short = content.chunks, content.short
         if chunks is None:
-            from groundset.corpus.chunks import chunk_document
-
             chunks, short = chunk_document(document, options, embedder)
         corpus.documents[document.doc_id] = document
         corpus.chunks += chunks

@@ -4,13 +4,14 @@
 # none; pathlib raises
 
 import os
-import unicodedata
 from collections.abc import Iterable, Iterator, Sequence
 from fnmatch import fnmatchcase
+from itertools import takewhile
 from pathlib import Path, PurePosixPath
 from typing import NamedTuple
 
 from groundset.programs.errors import InputError
+from groundset.programs.text import composed
 
 _GLOB = frozenset("*?[")
 
@@ -79,28 +80,26 @@ def find_documents(
 def _expand(argument: Path, skipped: list[SkippedFile]) -> Iterator[tuple[Path, Path]]:
     """Yield the files of one argument and the folder their paths are relative to."""
     if argument.is_dir():
-        yield from ((file, argument) for file in _walk(argument, argument, skipped))
+        yield from _walk(argument, argument, skipped)
     elif argument.exists() or argument.is_symlink():
         yield argument, argument.parent
     elif _GLOB & set(str(argument)):
-        fixed = next(index for index, part in enumerate(argument.parts) if _GLOB & set(part))
-        root = Path(*argument.parts[:fixed])
+        root = Path(*takewhile(lambda part: not _GLOB & set(part), argument.parts))
         matches = [
             match
-            for match in sorted(root.glob(str(Path(*argument.parts[fixed:]))))
+            for match in sorted(root.glob(str(argument.relative_to(root))))
             if not any(part[0] == "." for part in match.relative_to(root).parts)
         ]
         if not matches:
             raise InputError(f"no file matches {argument}")
         for match in matches:
             is_folder = match.is_dir() and not match.is_symlink()
-            inside = _walk(match, root, skipped) if is_folder else _usable([match], root, skipped)
-            yield from ((file, root) for file in inside)
+            yield from _walk(match, root, skipped) if is_folder else _usable([match], root, skipped)
     else:
         raise InputError(f"no such file or folder: {argument}")
 
 
-def _walk(folder: Path, root: Path, skipped: list[SkippedFile]) -> Iterator[Path]:
+def _walk(folder: Path, root: Path, skipped: list[SkippedFile]) -> Iterator[tuple[Path, Path]]:
     def note(error: OSError) -> None:
         skipped.append(
             SkippedFile(_below(Path(error.filename), root), f"cannot be listed: {error.strerror}")
@@ -113,8 +112,10 @@ def _walk(folder: Path, root: Path, skipped: list[SkippedFile]) -> Iterator[Path
         yield from _usable(paths, root, skipped)
 
 
-def _usable(paths: Iterable[Path], root: Path, skipped: list[SkippedFile]) -> Iterator[Path]:
-    """Yield the files among paths; links to folders, or out of the given one, are skipped."""
+def _usable(
+    paths: Iterable[Path], root: Path, skipped: list[SkippedFile]
+) -> Iterator[tuple[Path, Path]]:
+    """Yield the files among paths, with the root; links to folders, or out of it, are skipped."""
     for path in paths:
         is_inside = Path(os.path.realpath(path)).is_relative_to(os.path.realpath(root))
         if os.path.exists(path) and not is_inside:
@@ -122,7 +123,7 @@ def _usable(paths: Iterable[Path], root: Path, skipped: list[SkippedFile]) -> It
         elif os.path.isdir(path):
             skipped.append(SkippedFile(_below(path, root), "links to folders are not followed"))
         else:
-            yield path
+            yield path, root
 
 
 def _matching(path: str, globs: Sequence[str]) -> set[str]:
@@ -142,4 +143,4 @@ def _below(path: Path, root: Path) -> str:
 
 def portable(path: str) -> str:
     """Normalise a path to NFC, with undecodable bytes replaced."""
-    return unicodedata.normalize("NFC", path.encode("utf-8", "replace").decode())
+    return composed(path.encode("utf-8", "replace").decode())

@@ -10,7 +10,7 @@ from pydantic import BeforeValidator, PlainValidator, model_validator
 
 from groundset.corpus.find import find_documents
 from groundset.corpus.parsing import SUFFIXES
-from groundset.files import check_target, is_stream, json_line, whole_file
+from groundset.files import check_target, is_stream, json_line, whole_text
 from groundset.options import DEFAULT_EMBEDDER, Options, named, option
 from groundset.printing import say
 from groundset.programs.errors import InputError
@@ -196,10 +196,7 @@ def chunk(options: ChunkOptions) -> None:
     # documents.
     with ExitStack() as stack:
         for target, rows in zip(targets, (chunks, texts), strict=False):
-            with stack.enter_context(whole_file(target)).open(
-                "w", encoding="utf-8", newline="\n"
-            ) as stream:
-                stream.writelines(map(json_line, rows))
+            stack.enter_context(whole_text(target)).writelines(map(json_line, rows))
     dropped = f"dropped: {corpus.dropped['too short']} too short, {corpus.dropped['copies']} copies"
     counts = f"{len(corpus.chunks)} chunks from {len(corpus.documents)} documents"
     say(f"{counts} ({dropped}; skipped files: {len(corpus.skipped)}).", err=is_stream(out))

@@ -13,15 +13,19 @@ a table of contents, which end with dots and a page number.
 
 import re
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
+from itertools import groupby, pairwise
 from typing import Any, NamedTuple
 
 from groundset.corpus.chunkers import FENCE, Span, blocks, heading_end, is_indented, line_spans
 from groundset.programs.languages import LANGUAGES
-from groundset.programs.text import plain
+from groundset.programs.text import one_line, plain
 from groundset.programs.types import Document
 
-_DELIMITERS = set("|:- \t\n")  # all characters of the line below a header
+_ROW = r"^(?=[^\n]*\|)[^\n]*"
+_TABLE = re.compile(
+    rf"{_ROW}\n(?=[^\n]*\|)(?=[^\n]*-)[|: \t-]+\n(?:{_ROW}(?:\n|\Z))+", re.MULTILINE
+)
 _HEADER_LINES = 3  # the header, the line of dashes and the first row stay together
 _MAX_CAPTION = 500  # characters; longer paragraphs are text
 _MARKUP = "#>*_( \t"  # before a caption
@@ -60,19 +64,17 @@ class Table(NamedTuple):
 def tables_of(document: Document) -> list[Table]:
     """Return the tables of a document, in order and apart."""
     text, tables = document.text, list(_lines_of_tables(document.text))
-    captions = _Captions(document, [Span(lines[0].start, lines[-1].end) for lines in tables])
     found = []
-    for lines, caption in zip(tables, captions.all(), strict=True):
+    for lines, caption in zip(tables, _captions(document, tables), strict=True):
         rows = [Span(lines[0].start, lines[_HEADER_LINES - 1].end), *lines[_HEADER_LINES:]]
-        if caption and caption.start < lines[0].start:
-            rows[0] = Span(caption.start, rows[0].end)
-        elif caption:
-            rows[-1] = Span(rows[-1].start, caption.end)
-        header = " ".join(text[slice(*lines[0])].split())
-        shown = _shown(text[slice(*caption)]) if caption else ""
-        found.append(
-            Table(tuple(rows), lines[0].start, shown, header if header.strip("| ") else "")
-        )
+        shown = ""
+        if caption:
+            shown = _shown(text[slice(*caption)])
+            rows[0] = Span(min(caption.start, rows[0].start), rows[0].end)
+            rows[-1] = Span(rows[-1].start, max(caption.end, rows[-1].end))
+        header = one_line(text[slice(*lines[0])])
+        header = header if header.strip("| ") else ""
+        found.append(Table(tuple(rows), lines[0].start, shown, header))
     return found
 
 
@@ -94,79 +96,67 @@ def described(tables: Sequence[Table], span: Span) -> dict[str, Any]:
 
 def _lines_of_tables(text: str) -> Iterator[list[Span]]:
     for block in blocks(text, 0, len(text)):
-        lines = list(line_spans(text, block))
-        contents = [text[slice(*line)] for line in lines]
-        if any(map(FENCE.match, contents)) or is_indented(text, lines):
-            continue  # code
-        number = 0
-        while number + _HEADER_LINES <= len(lines):
-            end = number + 1
-            below = contents[end]
-            if "|" in contents[number] and {*"|-"} <= {*below} <= _DELIMITERS:
-                while end < len(lines) and "|" in contents[end]:
-                    end += 1
-            if end - number >= _HEADER_LINES:
-                yield lines[number:end]
-            number = end
+        lines = line_spans(text, block)
+        is_code = any(FENCE.match(text, *line) for line in lines) or is_indented(text, lines)
+        for table in () if is_code else _TABLE.finditer(text, *block):
+            yield line_spans(text, Span(*table.span()))
 
 
-class _Captions:
-    """Finds the captions of the tables of a document."""
+def _captions(document: Document, tables: Sequence[Sequence[Span]]) -> Iterator[Span | None]:
+    """Yield the caption of each table: that before it, or else that after it."""
+    text, marked = document.text, frozenset(document.captions)
+    headings = [*(heading.start for heading in document.headings), len(text)]
+    edges = [0, *(edge for lines in tables for edge in (lines[0].start, lines[-1].end)), len(text)]
+    gaps = [Span(*gap) for gap in zip(edges[::2], edges[1::2], strict=True)]
+    below = [
+        _first_caption(text, Span(start, min(end, headings[bisect_left(headings, start)])), marked)
+        for start, end in gaps
+    ]
+    used = 0
+    for number, (above, gap) in enumerate(pairwise(gaps), 1):
+        caption = _last_caption(text, above, marked)
+        if caption is None or caption.start < used:
+            caption = below[number]
+            # Between two tables it belongs to the second, unless that one has another caption
+            # below.
+            is_next = caption and not text[caption.end : gap.end].strip()
+            if is_next and number < len(tables) and not below[number + 1]:
+                caption = None
+        used = caption.end if caption else used
+        yield caption
 
-    def __init__(self, document: Document, tables: Sequence[Span]) -> None:
-        self._text, self._marked = document.text, frozenset(document.captions)
-        self._headings = [*(heading.start for heading in document.headings), len(document.text)]
-        self._tables = [Span(0, 0), *tables, Span(len(document.text), len(document.text))]
 
-    def all(self) -> Iterator[Span | None]:
-        """Yield the caption of each table: that before it, or else that after it."""
-        used = 0
-        for number in range(1, len(self._tables) - 1):
-            caption = self._before(number)
-            if caption is None or caption.start < used:
-                caption = self._after(number)
-                following = self._tables[number + 1].start
-                # Between two tables it belongs to the second, unless that one has another caption
-                # below.
-                is_next = caption and not self._text[caption.end : following].strip()
-                if is_next and following < len(self._text) and not self._after(number + 1):
-                    caption = None
-            used = caption.end if caption else used
-            yield caption
+def _last_caption(text: str, gap: Span, marked: Collection[str]) -> Span | None:
+    """Return the caption at the end of what stands above a table."""
+    end = gap.start + len(text[slice(*gap)].rstrip())
+    *_, paragraph = text[max(gap.start, end - 2 * _MAX_CAPTION) : end].split("\n\n")
+    start = end - len(paragraph)
+    for line in reversed(line_spans(text, Span(start, end))):
+        if _LABEL.match(text[slice(*line)].lstrip(_MARKUP)):
+            is_text = len(_shown(text[line.start : end])) > _MAX_CAPTION
+            return None if is_text else Span(line.start, end)
+    return Span(start, end) if _shown(paragraph) in marked else None
 
-    def _before(self, number: int) -> Span | None:
-        start = self._tables[number].start
-        first = max(self._tables[number - 1].end, start - 2 * _MAX_CAPTION)
-        end = first + len(self._text[first:start].rstrip())
-        before, gap, _ = self._text[first:end].rpartition("\n\n")
-        first += len(before + gap)
-        for line in reversed(list(line_spans(self._text, Span(first, end)))):
-            if _LABEL.match(self._text[slice(*line)].lstrip(_MARKUP)):
-                is_text = len(_shown(self._text[line.start : end])) > _MAX_CAPTION
-                return None if is_text else Span(line.start, end)
-        return Span(first, end) if _shown(self._text[first:end]) in self._marked else None
 
-    def _after(self, number: int) -> Span | None:
-        end, following = self._tables[number].end, self._tables[number + 1].start
-        heading = self._headings[bisect_left(self._headings, end)]
-        content = self._text[end : min(following, heading, end + 2 * _MAX_CAPTION)]
-        start = end + len(content) - len(content.lstrip("\n"))
-        paragraph, _, _ = content.lstrip("\n").partition("\n\n")
-        shown = _shown(paragraph)
-        is_caption = _LABEL.match(paragraph.lstrip(_MARKUP)) or shown in self._marked
-        is_short = 0 < len(shown) <= _MAX_CAPTION
-        return Span(start, start + len(paragraph)) if is_caption and is_short else None
+def _first_caption(text: str, gap: Span, marked: Collection[str]) -> Span | None:
+    """Return the caption at the start of what stands below a table."""
+    content = text[gap.start : min(gap.end, gap.start + 2 * _MAX_CAPTION)]
+    paragraph, *_ = content.lstrip("\n").split("\n\n")
+    start, shown = gap.start + content.index(paragraph), _shown(paragraph)
+    is_caption = _LABEL.match(paragraph.lstrip(_MARKUP)) or shown in marked
+    is_short = 0 < len(shown) <= _MAX_CAPTION
+    return Span(start, start + len(paragraph)) if is_caption and is_short else None
 
 
 def _shown(text: str) -> str:
-    return " ".join(plain(text).split()).lstrip("# ")
+    return one_line(plain(text)).lstrip("# ")
 
 
 def text_spans(document: Document) -> list[Span]:
     """Return the parts of a document that are no lists of sources, links or contents."""
     spans, start = [], 0
     for listing in sorted([*_named_sections(document), *_leaders(document.text)]):
-        spans.append(Span(start, max(start, listing.start)))
+        spans.append(Span(start, listing.start))
         start = max(start, listing.end)
     spans.append(Span(start, len(document.text)))
     return [span for span in spans if document.text[slice(*span)].strip()]
@@ -179,21 +169,17 @@ def _named_sections(document: Document) -> Iterator[Span]:
     # Lines with the name of a list that the parser missed are headings below all others.
     lowest = max(levels.values(), default=0)
     for start, end in line_spans(text, Span(0, len(text))):
-        is_short = end - start <= _MAX_NAME and start not in levels
-        if is_short and not _ITEM.match(text, start) and _names_list(text[start:end]):
+        is_heading = start in levels or _ITEM.match(text, start)
+        if not is_heading and _names_list(text[start:end]):
             levels[start] = lowest
             names.add(start)
-    ends: dict[int, int] = {}
-    after: dict[int, int] = {}  # by level, the start of the nearest section behind
-    # a section ends at the next one of its level or above
-    for start in sorted(levels, reverse=True):
-        ends[start] = min(
-            (n for level, n in after.items() if level <= levels[start]), default=len(text)
-        )
-        after[levels[start]] = start
+    starts = sorted(levels)
     last = len(text)
     for start in sorted(names):
-        body, end = heading_end(text, start), ends[start]
+        body = heading_end(text, start)
+        # a section ends at the next one of its level or above
+        behind = (starts[n] for n in range(bisect_right(starts, start), len(starts)))
+        end = next((each for each in behind if levels[each] <= levels[start]), len(text))
         if text[body:end].strip() and _sentence_share(text, body, end) <= _MAX_SENTENCES:
             last = end
             yield Span(start, end)
@@ -230,12 +216,11 @@ def _is_sentence(line: str) -> bool:
 
 def _leaders(text: str) -> Iterator[Span]:
     """Yield the consecutive lines of tables of contents."""
-    run: list[Span] = []
-    for line in [*line_spans(text, Span(0, len(text))), Span(len(text), len(text))]:
-        content = text[slice(*line)].rstrip()
-        if _LEADERS.search(content[-_ENDING:]):
-            run.append(line)
-        elif content or line.start == len(text):
-            if len(run) >= _MIN_LEADERS:
-                yield Span(run[0].start, run[-1].end)
-            run = []
+    contents = [
+        (line, text[slice(*line)].rstrip()) for line in line_spans(text, Span(0, len(text)))
+    ]
+    filled = [(line, _LEADERS.search(content[-_ENDING:])) for line, content in contents if content]
+    for is_listed, group in groupby(filled, key=lambda each: each[1] is not None):
+        lines = [line for line, _ in group]
+        if is_listed and len(lines) >= _MIN_LEADERS:
+            yield Span(lines[0].start, lines[-1].end)

@@ -1,4 +1,4 @@
-"""Work on a Ray cluster, or on one that is started on this machine, by Ray Data."""
+"""Work in threads, on a Ray cluster, or on one that is started on this machine, by Ray Data."""
 
 import logging
 import os
@@ -7,7 +7,8 @@ import signal
 import socket
 import sys
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, chdir, contextmanager
 from pathlib import Path
 from typing import Any
@@ -37,6 +38,23 @@ _CONNECT_SECONDS = 5.0
 _ROWS_EACH = 4  # of a block; results are taken by blocks
 
 _is_local = False  # whether this process imported Ray with the variables of `_LOCAL_ONLY`
+
+
+Work = Callable[[dict[str, Any]], dict[str, Any]]
+
+
+def by_threads(workers: Sequence[Work], rows: Sequence[dict[str, Any]]) -> Iterator[dict[str, Any]]:
+    """Yield what the workers return for each row, in their order; each has a thread of its own."""
+    free, own = iter(workers), threading.local()
+
+    def take() -> None:
+        own.work = next(free)
+
+    threads = ThreadPoolExecutor(len(workers), initializer=take)
+    try:
+        yield from threads.map(lambda row: own.work(row), rows)
+    finally:
+        threads.shutdown(cancel_futures=True)
 
 
 def mapped(

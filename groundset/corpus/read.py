@@ -8,17 +8,16 @@ import re
 import sys
 import unicodedata
 from collections.abc import Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime
 from pathlib import Path
 from pkgutil import resolve_name
-from threading import local
 from types import MappingProxyType
 from typing import Any
 
 from pydantic import BaseModel
 
 from groundset.bounded import BoundedProcess, LimitError, usable_processors
+from groundset.corpus.chunks import chunk_document
 from groundset.corpus.find import FoundFile
 from groundset.corpus.options import CorpusOptions
 from groundset.corpus.parsing import (
@@ -31,6 +30,7 @@ from groundset.corpus.parsing import (
     suffix_of,
     telling_title,
 )
+from groundset.corpus.ray import by_threads, mapped
 from groundset.options import imported
 from groundset.programs.types import Chunk, Document
 
@@ -83,28 +83,21 @@ def read_files(
     }
     about = {"cut": cut, "columns": dict(columns), "readers": functions}
     requests = [{"path": str(file.absolute()), "name": name, **about} for file, name in files]
-    if engine != "local":
-        from groundset.corpus.ray import mapped
-
-        rows = mapped(
-            engine, Reader, (), [{"request": json.dumps(request)} for request in requests]
-        )
-        yield from (ReadFile.model_validate_json(row["answer"]) for row in rows)
-        return
-    pool = [Reader() for _ in range(max(1, min(len(files), usable_processors(), _MAX_PROCESSES)))]
-    readers, own = iter(pool), local()
-
-    def take_reader() -> None:
-        own.reader = next(readers)
-
-    threads = ThreadPoolExecutor(len(pool), initializer=take_reader)
+    rows = [{"request": json.dumps(request)} for request in requests]
+    readers = []
+    if engine == "local":
+        most = min(len(files), usable_processors(), _MAX_PROCESSES)
+        readers = [Reader() for _ in range(max(1, most))]
+        answers = by_threads(readers, rows)
+    else:
+        answers = mapped(engine, Reader, (), rows)
     try:
-        yield from threads.map(lambda request: own.reader.read(request), requests)
+        yield from (ReadFile.model_validate_json(row["answer"]) for row in answers)
     finally:
-        for reader in pool:
+        for reader in readers:
             reader.process.kill()
-        threads.shutdown(cancel_futures=True)
-        for reader in pool:
+        answers.close()  # it waits for its threads
+        for reader in readers:
             reader.process.end()
 
 
@@ -116,25 +109,21 @@ class Reader:
         self.process = BoundedProcess(f"{__name__}:{read_document.__name__}", **LIMITS)
 
     def __call__(self, row: dict[str, Any]) -> dict[str, Any]:
-        """Read the file of a row of Ray Data."""
-        return {"answer": self.read(json.loads(row["request"])).model_dump_json()}
+        """Read the file of a row."""
+        return {"answer": json.dumps(self._read(json.loads(row["request"])))}
 
-    def read(self, request: dict[str, Any]) -> ReadFile:
-        """Return what is in a file."""
+    def _read(self, request: dict[str, Any]) -> Any:
+        is_pdf = request["name"].lower().endswith(".pdf")
         try:
             megabytes = min(Path(request["path"]).stat().st_size / (1 << 20), MAX_FILE_MB)
-            each = (
-                SECONDS_PER_MB_OF_PDF
-                if request["name"].lower().endswith(".pdf")
-                else SECONDS_PER_MB
-            )
-            return ReadFile.model_validate(self.process(request, SECONDS + each * megabytes))
+            each = SECONDS_PER_MB_OF_PDF if is_pdf else SECONDS_PER_MB
+            return self.process(request, SECONDS + each * megabytes)
         except FileNotFoundError:
-            return ReadFile(reason=MISSING)
+            return {"reason": MISSING}
         except OSError as error:
-            return ReadFile(reason=_unreadable(error))
+            return {"reason": _unreadable(error)}
         except LimitError as error:
-            return ReadFile(reason=f"reading it {error}")
+            return {"reason": f"reading it {error}"}
 
 
 def read_document(request: dict[str, Any]) -> dict[str, Any]:
@@ -163,8 +152,6 @@ def read_document(request: dict[str, Any]) -> dict[str, Any]:
     )
     found = ReadFile(document=document, note=parsed.note, left_out=list(parsed.left_out))
     if request["cut"]:
-        from groundset.corpus.chunks import chunk_document
-
         found.chunks, found.short = chunk_document(document, CorpusOptions(**request["cut"]))
     return found.model_dump(mode="json")
 

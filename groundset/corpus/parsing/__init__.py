@@ -13,7 +13,7 @@ from pathlib import PurePosixPath
 from textwrap import shorten
 from typing import NamedTuple
 
-from groundset.programs.text import composed, tokens
+from groundset.programs.text import composed, one_line, tokens
 from groundset.programs.types import Heading, PageStart
 from groundset.programs.words import word_list
 
@@ -114,6 +114,7 @@ _LINE_ENDS = re.compile(r"\r\n?|[\x0b\x0c\x85\u2028\u2029]")
 # Matches only from the first space of a run; starting at each space would take quadratic time.
 _TRAILING_SPACE = re.compile(r"(?<![^\S\n])[^\S\n]+$", re.MULTILINE)
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
+_JUNK = re.compile("[\x00-\x08\x0e-\x1b\x7f-\x84\x86-\x9f\ufffd]")
 _SURROGATE = re.compile(r"[\ud800-\udfff]")
 # Invisible characters that break text search (soft hyphen, zero-width space, byte-order mark),
 # ligatures, hard spaces.
@@ -135,10 +136,10 @@ def decode(data: bytes, declared: str | None = None) -> str:
     """
     start = data[:_SAMPLE]
     if start.startswith((b"\xff\xfe", b"\xfe\xff", b"\0\0\xfe\xff")):
-        return _decode_as(data, "utf-32" if b"\0\0" in start[:4] else "utf-16")
+        return data.decode("utf-32" if b"\0\0" in start[:4] else "utf-16", "replace")
     for offset, encoding in enumerate(("utf-16-be", "utf-16-le")):
         if start[offset::2].count(0) > _MAX_NULLS * len(start) > start[1 - offset :: 2].count(0):
-            return _decode_as(data, encoding)
+            return data.decode(encoding, "replace")
     if start.count(0) > _MAX_JUNK * len(start):
         raise UnparsableError("binary")
     for likely in ("iso2022_jp" if b"\x1b$" in start else "utf-8-sig", declared or "utf-8-sig"):
@@ -150,16 +151,13 @@ def decode(data: bytes, declared: str | None = None) -> str:
     if sum(character > "\x7f" for character in escaped) >= 2 * strays:
         # UTF-8 with a few bytes from elsewhere, most likely from Windows; several in a row are a
         # letter cut in two.
-        return _ESCAPED.sub(lambda found: _stray(found[0]), escaped)
+        return _ESCAPED.sub(_stray, escaped)
     return data.decode(_detected(data), "replace")
 
 
-def _stray(escaped: str) -> str:
-    return (
-        bytes(ord(each) & 0xFF for each in escaped).decode("cp1252", "replace")
-        if len(escaped) == 1
-        else "\ufffd"
-    )
+def _stray(escaped: re.Match[str]) -> str:
+    data = escaped[0].encode(errors="surrogateescape")
+    return data.decode("cp1252", "replace") if len(data) == 1 else "\ufffd"
 
 
 def _detected(data: bytes) -> str:
@@ -197,9 +195,8 @@ def clean(text: str) -> str:
     Raises:
         UnparsableError: it has too many of them.
     """
-    kinds = ((each, unicodedata.category(each)) for each in text[:_SAMPLE])
-    junk = sum(each == "\ufffd" or (kind == "Cc" and not each.isspace()) for each, kind in kinds)
-    if junk > _MAX_JUNK * min(len(text), _SAMPLE):
+    sample = text[:_SAMPLE]
+    if len(_JUNK.findall(sample)) > _MAX_JUNK * len(sample):
         raise UnparsableError("binary")
     text = composed(_CONTROL.sub("", _LINE_ENDS.sub("\n", text).translate(_TABLE)))
     if _FIRST_NOTE.search(text):
@@ -228,7 +225,7 @@ def suffix_of(path: str) -> str:
 def name_title(path: str) -> str:
     """Derive a title from a file name."""
     stem = file_stem(path)
-    return " ".join(re.sub(r"[_\-.]+", " ", stem).split()) or stem
+    return one_line(re.sub(r"[_\-.]+", " ", stem)) or stem
 
 
 def telling_title(title: str, parsed: Parsed) -> str:
@@ -251,13 +248,6 @@ def left_out_line(name: str, texts: Sequence[str]) -> str:
     """Return a line about texts that are left out; empty if they are."""
     text = shorten(" ".join(texts), _MAX_NAMED, placeholder=" …")
     return f"{name}{f' ({len(texts)})' if len(texts) > 1 else ''}: {text}" if text else ""
-
-
-def _decode_as(data: bytes, encoding: str) -> str:
-    try:
-        return data.decode(encoding)
-    except UnicodeDecodeError as error:
-        raise UnparsableError(f"damaged {encoding} text") from error
 
 
 def parse(data: bytes, suffix: str) -> Parsed:

@@ -13,6 +13,7 @@ from markdownify import MarkdownConverter
 
 from groundset.corpus.parsing import Parsed, UnparsableError, clean, decode, left_out_line
 from groundset.corpus.parsing.markdown import parse_converted, script_of
+from groundset.programs.text import one_line
 from groundset.programs.words import word_list
 
 # No inline markup, and the first row of a table is its header.
@@ -106,7 +107,6 @@ _OPENING_TAG = re.compile(rf"\s*<(?:{_ELEMENTS})\b[^<>]*>", re.IGNORECASE)
 _CLOSING_TAG = re.compile(rf"</(?:{_ELEMENTS})>|<br ?/?>", re.IGNORECASE)
 _MIN_BLOCK = 80  # characters of a paragraph in a cell that lays out a page
 _CELLS = ["td", "th"]
-_CELLS = ["td", "th"]
 _MAX_SPAN, _MAX_CELLS = 1_000, 100_000  # rows or columns of a cell; cells of a table
 
 
@@ -118,7 +118,7 @@ def parse_html(data: bytes) -> Parsed:
     """
     declared = EncodingDetector.find_declared_encoding(data[:_HEAD], is_html=True)
     soup = _soup(decode(data, declared))
-    page_title = " ".join(soup.title.get_text().split())[:1000] if soup.title else ""
+    page_title = one_line(soup.title.get_text())[:1000] if soup.title else ""
     root = soup.body or soup
     left_out = _drop_noise(root)
     content = _main_content(root)
@@ -189,7 +189,7 @@ def prepared(root: Tag) -> list[str]:
         if caption.name == "caption" and (table := caption.find_parent("table")):
             caption.name = "p"
             table.insert_before(caption.extract())
-    named = [" ".join(caption.get_text().split()) for caption in captions]
+    named = [one_line(caption.get_text()) for caption in captions]
     for table in root.find_all("table"):
         _straighten(table)
     return list(filter(None, named))

@@ -13,6 +13,7 @@ from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
 from groundset.corpus.parsing import LOWERED, RAISED, Parsed
+from groundset.programs.text import one_line
 from groundset.programs.types import Heading
 
 _FRONT_MATTER = re.compile(
@@ -82,10 +83,10 @@ def parse_markdown(text: str, suffix: str = "") -> Parsed:
 
 def parse_converted(text: str) -> Parsed:
     """Parse Markdown that was made of another format."""
-    bare = _without_empty_html(text, _outline(text, {}))
+    bare = _without_empty_html(text)
     links: dict[str, Any] = {}
     headings = _headings(bare, _outline(bare, links), links)
-    return Parsed(bare, heading_title(bare, headings), headings)
+    return Parsed(bare, heading_title(headings), headings)
 
 
 def script_of(text: str, before: str, *, is_sup: bool) -> str:
@@ -132,18 +133,17 @@ def _without_components(text: str, *, is_mdx: bool) -> str:
             apart = "\n\n" if is_first else " " * (each[0][-2] != "/")
             parts.append(f"{shown}{apart}")
         done = each.end()
-    return "".join([*parts, dedent(text[done:]) if found else text])
+    return "".join([*parts, dedent(text[done:])])
 
 
 def _shown_of(tag: str) -> str:
     """Return what readers see of the attributes of a component."""
     values: dict[str, str] = {}
-    opening = next(re.finditer(r"</?[\w.]*", tag))
-    for found in _ATTRIBUTES.finditer(tag, opening.end()):
+    for found in _ATTRIBUTES.finditer(re.sub(r"^</?[\w.]*", "", tag)):
         value = found["value"] or found["name"]
         is_code = value[0] == "{" and not _LITERAL.fullmatch(value)
         if (text := value.strip("{}\"'` \n")) not in ("", "false") and not is_code:
-            values[found["name"].lower()] = " ".join(unescape(text).split())
+            values[found["name"].lower()] = one_line(unescape(text))
     lines = [values[name] for name in _SHOWN_ATTRIBUTES if name in values]
     if values.keys() & set(_FIELD_NAMES) and not tag.startswith("<Icon"):
         named = [name for name in _FIELD_ATTRIBUTES if name in values]
@@ -154,14 +154,13 @@ def _shown_of(tag: str) -> str:
     return "\n\n".join(lines)
 
 
-def heading_title(text: str, headings: Sequence[Heading]) -> str | None:
+def heading_title(headings: Sequence[Heading]) -> str | None:
     """Return the heading that is the document's title: the first of level 1, else one that opens
     the text.
     """
-    opening = len(text) - len(text.lstrip())
-    first = [heading.text for heading in headings if heading.level == 1]
-    first += [heading.text for heading in headings if heading.start <= opening]
-    return first[0] if first else None
+    first = [heading for heading in headings if heading.level == 1]
+    first += [heading for heading in headings if heading.start == 0]
+    return first[0].text if first else None
 
 
 def table_of(rows: Sequence[Sequence[str]]) -> str:
@@ -193,7 +192,7 @@ def _without_front_matter(text: str) -> tuple[str | None, str]:
     if not isinstance(fields, dict) or not any(_KEY.fullmatch(str(key)) for key in fields):
         return None, text
     title = fields.get("title")
-    title = " ".join(title.split()) if isinstance(title, str) else ""
+    title = one_line(title) if isinstance(title, str) else ""
     return title or None, text[front.end() :].lstrip("\n")
 
 
@@ -226,17 +225,17 @@ def _headings(text: str, tokens: Sequence[Token], links: dict[str, Any]) -> list
         # Inline parsing can be slow, so only headings are parsed further.
         [parsed] = _PARSER.parseInline(inline.content, links)
         shown = (each.content or " " for each in parsed.children or () if each.type in _SHOWN)
-        if title := " ".join("".join(shown).split()):
+        if title := one_line("".join(shown)):
             found.append(Heading(level=int(token.tag[1]), text=title, start=starts[token.map[0]]))
     return found
 
 
-def _without_empty_html(text: str, tokens: Sequence[Token]) -> str:
+def _without_empty_html(text: str) -> str:
     """Drop HTML blocks without text: comments, anchors, pictures."""
     lines = text.split("\n")
     kept: list[str] = []
     done = 0
-    for token in tokens:
+    for token in _outline(text, {}):
         if token.type == "html_block" and token.map and not _TAGS.sub("", token.content).strip():
             kept += lines[done : token.map[0]]
             done = token.map[1]

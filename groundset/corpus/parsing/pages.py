@@ -4,8 +4,9 @@ import math
 import re
 from bisect import bisect_right
 from collections import Counter, defaultdict
-from collections.abc import Collection, Hashable, Iterator, Sequence
+from collections.abc import Hashable, Iterator, Sequence
 from itertools import groupby, pairwise
+from statistics import mode
 from typing import NamedTuple
 
 from groundset.corpus.parsing import left_out_line
@@ -118,8 +119,8 @@ class _Margin(NamedTuple):
 
 def body_size(pages: Sequence[Page]) -> float:
     """Return the font size of most characters."""
-    sizes = Counter(line.size for page in pages for line in page.lines for _ in line.text)
-    return max(sizes, key=lambda size: sizes[size], default=0.0)
+    sizes = [line.size for page in pages for line in page.lines for _ in line.text]
+    return mode(sizes or [0.0])
 
 
 def without_running_heads(pages: Sequence[Page]) -> tuple[list[Page], list[str]]:
@@ -199,12 +200,11 @@ def _margins(page: Page, number: int) -> Iterator[_Margin]:
             yield _Margin(number, line, is_above, min((gap for gap in gaps if gap > 0), default=0))
 
 
-def _is_most(pages: Collection[int], count: int) -> bool:
+def _is_most(pages: set[int], count: int) -> bool:
     """Return whether some pages are half of all, or of the odd or the even ones."""
-    sides = ([page for page in pages if page % 2 == side] for side in (0, 1))
-    return len(pages) >= max(2, count / 2) or any(
-        len(own) >= max(2, (count + side) // 2 / 2) for side, own in enumerate(sides)
-    )
+    every = range(1, count + 1)
+    parts = (every, every[::2], every[1::2])
+    return any(len(pages.intersection(part)) >= max(2, len(part) / 2) for part in parts)
 
 
 def _shared(margins: Sequence[_Margin], count: int) -> Iterator[_Margin]:
@@ -212,9 +212,8 @@ def _shared(margins: Sequence[_Margin], count: int) -> Iterator[_Margin]:
     pages = defaultdict[Hashable, set[int]](set)  # by words, and by words with page numbers
 
     def marks(margin: _Margin) -> tuple[Hashable, Hashable]:
-        parts = margin.parts
-        words = (margin.is_above, *(part if isinstance(part, str) else "" for part in parts))
-        return words, (words, *(part for part in parts if isinstance(part, int)))
+        words = (part if isinstance(part, str) else "" for part in margin.parts)
+        return (margin.is_above, *words), (margin.is_above, *margin.parts)
 
     for margin in margins:
         for mark in marks(margin):

@@ -10,6 +10,7 @@ import warnings
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from itertools import groupby
+from statistics import mode
 from typing import Any, NamedTuple
 
 import pdfplumber
@@ -30,6 +31,7 @@ from groundset.corpus.parsing.pages import (
     open_tables,
     without_running_heads,
 )
+from groundset.programs.text import one_line
 from groundset.programs.types import PageStart
 
 # Marks the start of a page in Markdown, between two characters that Unicode excludes from texts.
@@ -77,7 +79,7 @@ class _Block(NamedTuple):
 
 def plain_line(text: str) -> str:
     """Return a text on one line, without the characters of page marks."""
-    return " ".join(text.translate(_NO_MARKS).split())
+    return one_line(text.translate(_NO_MARKS))
 
 
 def split_page_marks(markdown: str) -> tuple[str, list[PageStart]]:
@@ -266,7 +268,7 @@ def parse_pdf(data: bytes) -> Parsed:
     bare = ", ".join(str(number) for number, page in enumerate(pages, 1) if _is_bare(page))
     parsed = parse_converted(markdown)
     return parsed._replace(
-        title=heading_title(parsed.text, parsed.headings[:1]) or _metadata_title(metadata),
+        title=heading_title(parsed.headings[:1]) or _metadata_title(metadata),
         # Lines that look like empty HTML are dropped, which shifts the text.
         pages=starts if parsed.text == markdown else (),
         left_out=left_out,
@@ -280,12 +282,14 @@ def _is_bare(page: Page) -> bool:
 
 
 def _read_page(page: Any) -> Page:
-    tables = list(_read_tables(page))
     is_leftward = _is_leftward("".join(c["text"] for c in page.chars))
     boxes = enumerate(_boxes_in_order(page.layout, is_leftward))
     found = (_read_line(item, number) for number, box in boxes for item in box)
     lines = [line for line in found if line is not None]
-    tables += open_tables(lines, list(_rules(page, tables)))
+    tables: list[PageTable] = []
+    if len(page.edges) <= _MAX_EDGES:
+        tables += _read_tables(page)
+        tables += open_tables(lines, list(_rules(page, tables)))
     lines = [line for line in lines if not any(table.holds(line) for table in tables)]
     lines = [line._replace(x0=-line.x1, x1=-line.x0) for line in lines] if is_leftward else lines
     area = sum(
@@ -296,8 +300,6 @@ def _read_page(page: Any) -> Page:
 
 
 def _read_tables(page: Any) -> Iterator[PageTable]:
-    if len(page.edges) > _MAX_EDGES:
-        return
     # Frames around text are found as tables too.
     found = [
         table
@@ -321,8 +323,7 @@ def _read_tables(page: Any) -> Iterator[PageTable]:
 
 def _rules(page: Any, ruled: Sequence[PageTable]) -> Iterator[Rule]:
     """Yield the horizontal rules outside ruled tables, each as long as the pieces it is made of."""
-    is_drawing = len(page.edges) > _MAX_EDGES
-    for edge in [] if is_drawing else merge_edges(page.horizontal_edges, 3, 3, 3, 3):
+    for edge in merge_edges(page.horizontal_edges, 3, 3, 3, 3):
         y = float(page.height - edge["top"])
         if edge["width"] >= _MIN_RULE * page.width and not any(
             table.bottom - 1 <= y <= table.top + 1 for table in ruled
@@ -350,9 +351,8 @@ def _read_line(item: LTTextLine, box: int) -> Line | None:
     characters = [c for c in item if isinstance(c, LTChar) and not c.get_text().isspace()]
     if not characters:
         return None
-    size, _ = Counter(round(c.size * 2) / 2 for c in characters).most_common(1)[0]
-
-    base, _ = Counter(round(c.y0) for c in characters if c.size >= _SCRIPT * size).most_common(1)[0]
+    size = mode(round(c.size * 2) / 2 for c in characters)
+    base = mode(round(c.y0) for c in characters if c.size >= _SCRIPT * size)
 
     def place(part: Any) -> int:
         """Return 1 for a small character that is raised, -1 for a lowered one."""
@@ -399,6 +399,6 @@ def _as_read(seen: str) -> str:
 def _metadata_title(metadata: dict[str, Any]) -> str | None:
     """Return the title in the metadata, unless it is a default or a file name."""
     title = metadata.get("Title")
-    title = " ".join(title.split()) if isinstance(title, str) else ""
+    title = one_line(title) if isinstance(title, str) else ""
     is_default = title.lower().startswith(("untitled", "microsoft word", "microsoft powerpoint"))
     return None if is_default or len(title) < 4 or "." in title[-5:] else title

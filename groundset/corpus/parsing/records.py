@@ -13,6 +13,7 @@ from typing import Any
 from groundset.corpus.parsing import clean, decode
 from groundset.corpus.parsing.html import is_html, parse_html, shown_field
 from groundset.corpus.parsing.markdown import table_of
+from groundset.programs.text import one_line
 from groundset.rows import declared_separator
 
 # Of records, the first of one; the second say nothing without their name.
@@ -98,7 +99,7 @@ def _record(fields: dict[str, Any], level: int, name: str) -> Iterator[str]:
 
 
 def _heading(level: int, text: str) -> str:
-    return f"{'#' * min(level, _DEEPEST)} {' '.join(text.split())}"
+    return f"{'#' * min(level, _DEEPEST)} {one_line(text)}"
 
 
 def _title(fields: dict[str, Any], *, is_named: bool = False) -> str:
@@ -172,4 +173,4 @@ def values(data: bytes) -> str:
             dict(zip(head, [*row[:last], " ".join(row[last:])], strict=False)) for row in rest
         ]
         return "\n\n".join(_blocks(fields, 1))
-    return table_of([[" ".join(cell.split()) for cell in row] for row in [head, *shown]])
+    return table_of([[one_line(cell) for cell in row] for row in [head, *shown]])

@@ -209,7 +209,7 @@ def test_a_dry_run_says_what_a_run_would_take_and_writes_nothing(
         (
             (
                 "would use 20 of 20 chunks that it read.\nSubjects: none that headings name.\nForms"
-                " of question: simple 6 (20 chunks carry it)"
+                " of question: simple 7 (20 chunks carry it)"
             ),
             second,
         ),

@@ -74,12 +74,9 @@ def task(
             f"there are no {' and no '.join(missing)} rows for {name}; add some with --labels"
         )
     metric = METRICS[name if name in STEPS else "program"]
-    return CompileTask(
-        name,
-        program or step(name),
-        *(splits[split] for split in SPLITS),
-        metric=metric if judge is None else metric.using(judge),
-    )
+    train, dev, test = (splits[split] for split in SPLITS)
+    scored = metric if judge is None else metric.using(judge)
+    return CompileTask(name, program or step(name), train, dev, test, scored)
 
 
 def in_splits(

@@ -172,14 +172,10 @@ def read_own(which: str, tracking: str | None = None) -> Compiled:
             " and it is neither shipped nor none"
         )
     weights = {file.stem: file for file in sorted(where.glob("*.gguf"))}
-    return _changed(read_states(where), weights, _read_heads(where))
+    return _changed(read_states(where))._replace(adapters=weights, heads=_read_heads(where))
 
 
-def _changed(
-    states: Mapping[str, State],
-    adapters: dict[str, Path] | None = None,
-    heads: dict[str, StepHeads] | None = None,
-) -> Compiled:
+def _changed(states: Mapping[str, State]) -> Compiled:
     """Return what a user's states change, without the demos that show no output.
 
     A program that was saved whole has the states of all its steps; those as they come change
@@ -193,7 +189,7 @@ def _changed(
         useful = state.model_copy(update={"demos": demos})
         if useful != _state("", name, step(name).dump_state()):
             kept[name] = useful
-    return Compiled(kept, adapters or {}, heads or {}, blank)
+    return Compiled(kept, {}, {}, blank)
 
 
 def _read_heads(folder: Path) -> dict[str, StepHeads]:

@@ -61,7 +61,6 @@ _BROKEN_ARCHIVE = (KeyError, zipfile.BadZipFile, zlib.error, lzma.LZMAError, EOF
 HUB_PREFIX = "hf/"
 HUB_FORM = "hf/<owner>/<repo>/<file>.gguf"
 _MAIN = "main"
-_TOLD = {True: "yes", False: "no"}
 _FORBIDDEN = r'\\@:*?"<>|'  # in file names on some systems
 _NAME = re.compile(
     rf"hf/(?P<repo>\w[\w.-]*/\w[\w.-]*)/(?P<file>[^{_FORBIDDEN}]+\.gguf)(?:@(?P<revision>[^{_FORBIDDEN}\s]+))?",
@@ -285,13 +284,17 @@ class PullOptions(Options):
 def list_models(options: ListOptions) -> None:
     """Print the models."""
     fields = ("name", "role", "size", "licence", "cached", "origin", "note")
-    rows = [each._asdict() | {"cached": is_cached(each)} for each in CATALOGUE.values()]
+    rows: list[dict[str, Any]] = [
+        each._asdict() | {"cached": is_cached(each)} for each in CATALOGUE.values()
+    ]
     if options.as_json:
         models = [{name: row[name] for name in fields} for row in rows]
         say_lines(json_text({"models": models}, indent=2))
     else:
-        told = [row | {"size": human_size(row["size"])} for row in rows]
-        say_table(fields, [[_TOLD.get(row[name], row[name]) for name in fields] for row in told])
+        for row in rows:
+            cached = "yes" if row["cached"] else "no"
+            row.update(size=human_size(row["size"]), cached=cached)
+        say_table(fields, [[row[name] for name in fields] for row in rows])
 
 
 def pull_models(options: PullOptions) -> None:

@@ -13,13 +13,13 @@ from pathlib import Path
 import pytest
 from dspy.utils.exceptions import ContextWindowExceededError
 from refusal import refuses
-from run_parts import CHUNKS, Scripted, sample
+from run_parts import Scripted
 
 from groundset.printing import Progress
-from groundset.programs.errors import GroundsetError, ModelError, RunError
+from groundset.programs.errors import GroundsetError, RunError
 from groundset.run.engine import Made, RunJournal, Runner, RunStoppedError
 from groundset.run.plan import Plan
-from groundset.run.store import Result, Store
+from groundset.run.store import Store
 
 PASSAGES = {
     f"c{n}": "If it rains, the mill stands still. It has two wheels. It is old." for n in range(30)
@@ -60,17 +60,6 @@ def test_a_run_makes_what_is_asked_for(store, workers):
     assert states(store)["refused"] > 0
 
 
-@pytest.mark.parametrize(("limits", "calls"), [({"calls": 7}, 7), ({"tokens": 30}, 3)])
-def test_a_budget_ends_the_run_and_a_larger_one_goes_on(store, limits, calls):
-    journal = RunJournal(**limits)
-    scripted = Scripted(journal)
-    assert runner(store, scripted, journal).run() == "budget"
-    assert (len(scripted.paid), store.usage()["calls"]) == (calls, calls)
-    assert journal.ended_by == f"--budget-{next(iter(limits))} {next(iter(limits.values()))}"
-    journal = RunJournal(calls=100)
-    assert runner(store, Scripted(journal), journal).run() == "complete"
-
-
 def test_repeated_questions_are_refused(store):
     journal = RunJournal()
     scripted = Scripted(journal)
@@ -101,18 +90,6 @@ def test_five_failures_of_a_kind_in_a_row_end_the_run(store):
     with refuses("5 attempts in a row failed with KeyError: 'passage'", GroundsetError):
         runner(store, attempt, RunJournal()).run()
     assert [each.result.rejects[0].step for each in store.attempts()] == ["failure"] * 4
-
-
-def test_a_model_that_fails_ends_the_run_at_once(store):
-    def attempt(task):
-        try:
-            raise ModelError("the server is gone")
-        except ModelError as error:
-            raise RuntimeError from error
-
-    with refuses("the server is gone", ModelError):
-        runner(store, attempt, RunJournal(), workers=3).run()
-    assert store.attempts() == []
 
 
 def test_a_passage_that_is_too_long_is_not_asked_about_again(store):
@@ -239,8 +216,3 @@ def test_a_killed_run_goes_on_where_it_was(tmp_path, store):
         calls = reader.usage()["calls"]
     finished = Counter(paid.read_text().split("\n")[:-1])
     assert calls == len(finished)
-
-
-def test_the_question_of_a_chunk_twice_is_one_result(store):
-    result = Result(sample=sample(1, chunks=CHUNKS))
-    assert Result.model_validate_json(result.model_dump_json()) == result

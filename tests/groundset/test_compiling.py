@@ -1,7 +1,6 @@
 """`groundset compile` with a model on a server, and with the smallest real model."""
 
 import json
-import sqlite3
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -157,18 +156,6 @@ def test_what_is_worse_on_test_rows_is_not_written(server, labels):
     assert report.figures["gain_dev"] > 0
     assert report.figures["gain_test"] < 0
     assert not report.files
-
-
-def test_no_call_is_made_twice(server):
-    compiled(server)
-    made = len(server.bodies)
-    Path("out/judge.json").unlink()
-    report = compiled(server)
-    assert len(server.bodies) == made
-    assert report.figures["calls"] == 0
-    assert report.figures["replayed"] > 0
-    with sqlite3.connect("out/calls.sqlite") as journal:
-        assert journal.execute("SELECT count(*) FROM calls").fetchone()[0] > 20
 
 
 def test_interrupted_compiles_are_not_served_and_go_on(server, monkeypatch, capsys):

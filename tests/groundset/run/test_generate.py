@@ -273,7 +273,7 @@ def test_a_saved_run_cannot_go_on(opened, tmp_path):
             "there is only simple for a guided model; take a larger --lm",
         ),
         ({"documents": ("nowhere",)}, "no such file or folder: nowhere"),
-        ({"track": True, "tracking": ""}, "--tracking"),
+        ({"track": True, "tracking": ""}, "--tracking: must not be empty"),
     ],
 )
 def test_wrong_options_are_one_line_and_write_nothing(opened, options, message):

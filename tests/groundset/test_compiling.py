@@ -33,10 +33,6 @@ def judging(body):
     messages = body["messages"]
     if "Evidence:" in messages[0]["content"]:
         return ASKED
-    if "Fact:" in messages[-1]["content"]:
-        return "Who built the weir at Ebbing?"
-    if "the few words of" in messages[0]["content"]:
-        return "Jonas Alder"
     if "Self contained:" in messages[0]["content"]:
         return FIT
     vague = "Who built it" in messages[-1]["content"]
@@ -214,16 +210,6 @@ def test_program_of_guided_models(server, monkeypatch, word_encoder):
     monkeypatch.setattr(guided, "easy_facts", lambda *_: [Fact(FACT, "Jonas Alder", "Who built")])
     work = groundset.step("guided")
     assert (work.program.judge.name, work.program.grounding.name) == ("judge", "grounding")
-    fit = dspy.Prediction(fit=True, probability=0.9)
-    parts = {"parse": None, **dict.fromkeys(("judge", "score"), lambda **_: fit)}
-    monkeypatch.setattr(labelling, "guided_parts", lambda *_: parts)
-    options = {"optimizer": "bootstrap", "keep": True, "critic_lm": server.spec}
-    report = compiled(server, "guided", **options)
-    assert report.figures["after_test"] == 1
-    assert {file.name for file in report.files} == {"fact.json", "answer.json"}
-    served = guided.Guided(**parts)
-    load_compiled("out", "any").apply([served])
-    assert served.fact.demos[0]["fact"] == FACT
 
 
 def fitted(labels, **options):

@@ -18,6 +18,7 @@ from groundset.programs.errors import CompileError, ModelError
 from groundset.programs.guided import Guided
 from groundset.programs.onechunk import OneChunk
 from groundset.programs.step import Step, step
+from groundset.run.compiled import Compiled, read_states
 
 
 class Writer(Judge):
@@ -142,7 +143,10 @@ def test_program_of_guided_models(name, tmp_path, monkeypatch):
     lm = opened(Guide())
     assert sum(measure(work.program, work.testset, work.metric, lm=lm)) < 3
     made = compile_program(work.program, work, name, lm=lm, prompt_lm=opened(Writer()), calls=200)
-    assert measure(made.program, work.testset, work.metric, lm=lm) == [1.0] * 3, (
+    made.program.save(str(tmp_path / "program.json"))
+    served = Guided(None, judge, score=judge)
+    Compiled(read_states(tmp_path / "program.json"), {}, {}).apply([served])
+    assert measure(served, work.testset, work.metric, lm=lm) == [1.0] * 3, (
         "without the passage that states no easy fact"
     )
 

@@ -141,7 +141,6 @@ def test_features_that_are_no_numbers_are_told():
     ("changes", "message"),
     [
         ({"step": "answer"}, "no heads are fitted for the step 'answer'"),
-        ({"threshold": 2}, "threshold: "),
         ({"heads": {}}, "no head of 'fit'"),
         ({"heads": {"good": {"weights": {}, "bias": 0}}}, "no output 'good'"),
         ({"heads": {"fit": {"weights": {"colour": [1, 0, 1]}, "bias": 0}}}, "no feature 'colour'"),
@@ -154,7 +153,6 @@ def test_features_that_are_no_numbers_are_told():
             "need the feature 'embedding'",
         ),
         ({"record": {"auc": float("inf")}}, "not finite"),
-        ({"curve": []}, "curve: "),
     ],
 )
 def test_wrong_files_are_refused_in_one_line(tmp_path, changes, message):

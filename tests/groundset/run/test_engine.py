@@ -1,12 +1,10 @@
 """The engine: attempts, decisions, budgets, stops, failures, kills."""
 
 import os
-import random
 import resource
 import signal
 import threading
 import time
-import warnings
 from collections import Counter
 from pathlib import Path
 
@@ -17,7 +15,7 @@ from run_parts import Scripted
 
 from groundset.printing import Progress
 from groundset.programs.errors import GroundsetError, RunError
-from groundset.run.engine import Made, RunJournal, Runner, RunStoppedError
+from groundset.run.engine import RunJournal, Runner, RunStoppedError
 from groundset.run.plan import Plan
 from groundset.run.store import Store
 
@@ -45,41 +43,14 @@ def states(store):
     return Counter(attempt.state for attempt in store.attempts())
 
 
-def rows(store):
-    return [(each.number, each.chunks, each.state, each.result) for each in store.attempts()]
-
-
-@pytest.mark.parametrize("workers", [1, 8])
-def test_a_run_makes_what_is_asked_for(store, workers):
+def test_threads_make_what_is_asked_for(store):
     journal = RunJournal()
-    assert runner(store, Scripted(journal), journal, workers=workers).run() == "complete"
+    assert runner(store, Scripted(journal), journal, workers=8).run() == "complete"
     found = Counter(
         each.result.sample.evolution for each in store.attempts() if each.state == "accepted"
     )
     assert found == {"simple": 6, "reasoning": 4}
     assert states(store)["refused"] > 0
-
-
-def test_repeated_questions_are_refused(store):
-    journal = RunJournal()
-    scripted = Scripted(journal)
-
-    def attempt(task):
-        made = scripted(task)
-        if made.result.sample is None:
-            return made
-        same = made.result.sample.model_copy(update={"question": "When was the weir built?"})
-        return Made(made.result.model_copy(update={"sample": same}), made.vector)
-
-    runner(store, attempt, journal).run()
-    assert states(store)["accepted"] == 1
-    reasons = {
-        reject.reason
-        for each in store.attempts()
-        for reject in each.result.rejects
-        if reject.step == "duplicate"
-    }
-    assert reasons == {"repeats a question of the run: 'When was the weir built?'"}
 
 
 def test_five_failures_of_a_kind_in_a_row_end_the_run(store):
@@ -154,65 +125,3 @@ def test_a_full_disk_is_one_line(tmp_path, store):
         assert again.attempts()
         journal = RunJournal()
         assert runner(again, Scripted(journal), journal).run() == "complete"
-
-
-class Paying(Scripted):
-    """Notes paid calls in a file, which survives the process."""
-
-    def __init__(self, journal, file):
-        super().__init__(journal)
-        self.file = file
-
-    def pay(self, key):
-        time.sleep(0.002)
-
-    def call(self, key):
-        text = super().call(key)
-        with self.file.open("a") as stream:  # finished: it must not be made again
-            stream.write(f"{key}\n")
-        return text
-
-
-def run_in_child(folder, paid):
-    """Run the engine in a forked process, and return its id."""
-    with warnings.catch_warnings():
-        warnings.simplefilter(
-            "ignore", DeprecationWarning
-        )  # the other threads of the tests are not used
-        child = os.fork()
-    if child == 0:
-        try:
-            store = (
-                Store.open(folder) if (folder / "run.sqlite").exists() else Store.create(folder, {})
-            )
-            with store:
-                journal = RunJournal()
-                runner(store, Paying(journal, paid), journal, size=20).run()
-        finally:
-            os._exit(0)
-    return child
-
-
-def test_a_killed_run_goes_on_where_it_was(tmp_path, store):
-    journal = RunJournal()
-    runner(store, Scripted(journal), journal, size=20).run()
-    chance, killed, accepted = random.Random(5), 0, set()
-    folder, paid = tmp_path / "killed", tmp_path / "paid.txt"
-    store_of = folder / "run.sqlite"
-    for _ in range(8):
-        child = run_in_child(folder, paid)
-        time.sleep(chance.uniform(0.005, 0.06))
-        os.kill(child, signal.SIGKILL)
-        killed += os.waitpid(child, 0)[1] == signal.SIGKILL
-        if store_of.exists() and store_of.stat().st_size:
-            with Store.read(folder) as reader:
-                found = {each.result.sample.id for each in reader.attempts() if each.result.sample}
-            assert accepted <= found
-            accepted = found
-    os.waitpid(run_in_child(folder, paid), 0)
-    assert killed >= 4
-    with Store.read(folder) as reader:
-        assert rows(reader) == rows(store)
-        calls = reader.usage()["calls"]
-    finished = Counter(paid.read_text().split("\n")[:-1])
-    assert calls == len(finished)

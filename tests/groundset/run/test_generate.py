@@ -317,6 +317,8 @@ def test_roundtrip_asks_about_every_chunk_and_keeps_what_the_judge_refuses(opene
     own = kept.contexts[0].chunk_id
     refused = [reject.reason for reject in run.rejects if reject.chunk_id == own]
     assert refused == ["not clear: as said"] * 2, "but at the last visit"
+    repeated = {reject.reason for reject in run.rejects if reject.step == "duplicate"}
+    assert any(each.startswith("repeats a question of the run: 'When did ") for each in repeated)
 
 
 def test_pairs_are_chunks_that_are_alike_but_apart(opened):

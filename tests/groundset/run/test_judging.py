@@ -181,7 +181,6 @@ def test_heads_judge_chunks_and_questions(tmp_path):
             r"rows\[1\]: `text` is missing, empty or not a text",
         ),
         ("questions", [{"question": "a?"}], {}, r"rows\[0\]: `passage` is missing"),
-        ("questions", [{"question": " ", "passage": "b"}], {}, r"rows\[0\]: `question` is missing"),
         (
             "questions",
             [{"question": "a?" * 600_000, "passage": "b"}],

@@ -260,7 +260,7 @@ def test_options_that_are_wrong(options, message):
 def test_more_that_is_wrong(server):
     with refuses(r"--out judge\.json: the state of a step goes to a folder, as judge\.json"):
         compiled(server, out=Path("judge.json"))
-    with refuses("STEP nosuch: there is no such step or recipe"):
+    with refuses("STEP nosuch: there is no such step or recipe; choose from score"):
         compiled(server, "nosuch")
     with refuses("--optimizer finetune trains one step of a local model"):
         compiled(server, optimizer="finetune")

@@ -191,14 +191,6 @@ def failing(after: int, error: BaseException) -> Judge:
     return Failing(least=2)
 
 
-def test_ctrl_c_keeps_the_best_candidate_so_far(judging):
-    made = compile_program(
-        judging.program, judging, "random-search", lm=opened(failing(29, KeyboardInterrupt()))
-    )
-    assert made.ending == "interrupted"
-    assert made.chosen.mean(judging.devset) == 1
-
-
 @pytest.mark.parametrize("threads", [1, 2])
 @pytest.mark.parametrize("name", ["bootstrap", "random-search", "gepa", "simba"])
 def test_a_model_that_fails_ends_the_compile(judging, name, threads):

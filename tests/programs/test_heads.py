@@ -170,8 +170,6 @@ def test_unreadable_files_are_refused(tmp_path, content, message):
         load_heads(tmp_path / "judge.json")
 
 
-def test_another_embedder_or_step_is_refused(judges, word_encoder):
-    with refuses("fitted with another --embedder", StateError):
-        HeadJudge("judge", judges["judge"].heads, word_encoder("f" * 64))
+def test_another_step_is_refused(judges, word_encoder):
     with refuses("heads of judge cannot judge the step score", StateError):
         HeadJudge("score", judges["judge"].heads, word_encoder())

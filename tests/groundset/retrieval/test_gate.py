@@ -28,7 +28,6 @@ from groundset.searching import MEASURES
             0,
             r"\*\*No loss seen\*\* .* nDCG@10 1\.00 → 1\.00 .* Losses below about 0\.\d\d could ",
         ),
-        (lambda n: 2 if n < 3 else 1, 0, r"\*\*No loss seen\*\* .* nDCG@10 1\.00 → 0\.93 "),
     ],
 )
 def test_gate(make_run, tmp_path, capsys, found, status, said):

@@ -2,7 +2,6 @@
 
 from collections import Counter
 
-import pytest
 from evaluation_sets import chunk, sample
 
 from groundset.programs.types import Reject
@@ -38,10 +37,10 @@ def run(plan, answer, most=500):
     return attempts
 
 
-@pytest.mark.parametrize("taken", [0, -1])  # the writer may take another wanted form
-def test_a_mix_is_made_in_its_shares_by_asking_for_what_is_missing(taken):
+def test_a_mix_is_made_in_its_shares_by_asking_for_what_is_missing():
     plan = Plan(PASSAGES, size=8, mix=MIX, rounds=3)
-    attempts = run(plan, lambda task: task.wanted[taken])
+    # The writer may take another wanted form than the first.
+    attempts = run(plan, lambda task: task.wanted[-1])
     assert plan.accepted == {"simple": 4, "reasoning": 2, "conditional": 2}
     assert len(attempts) == 8
     assert (

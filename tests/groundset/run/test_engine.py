@@ -1,4 +1,4 @@
-"""The engine: attempts, decisions, budgets, stops, failures, kills."""
+"""The engine: attempts, decisions, stops, failures."""
 
 import os
 import resource

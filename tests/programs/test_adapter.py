@@ -167,12 +167,14 @@ def test_records_are_blocks():
     )
 
 
-def test_a_plain_predictor_has_a_limit_and_no_weights():
+def test_trained_weights_are_named_in_the_request():
     lm, engine = scripted_lm({"": "yes"})
     with dspy.context(lm=lm, adapter=PLAIN_TEXT):
-        assert dspy.Predict("passage -> fit: bool")(passage="P").fit is True
-    [(_, request)] = engine.requests
-    assert (request.config.max_tokens, request.config.extensions) == (256, None)
+        for options in ({"adapter": "sound", "max_tokens": 4}, {}):
+            assert dspy.Predict("passage -> fit: bool", **options)(passage="P").fit is True
+    found = [request.config for _, request in engine.requests]
+    assert [each.extensions for each in found] == [{"adapter": "sound"}, None]
+    assert [each.max_tokens for each in found] == [4, 256]
 
 
 def test_probability_of_yes_after_a_label():

@@ -170,7 +170,6 @@ def test_functions_are_methods_of_runs(tmp_path):
     assert run.export("csv", tmp_path / "csv").questions == 2
     assert groundset.export([run], "csv", tmp_path / "other").questions == 2
     assert groundset.Run.export is groundset.export
-    assert list(inspect.signature(run.push).parameters)[:2] == ["repo", "licence"]
     with refuses(r"were filtered are not saved; call its save\(FOLDER\) first"):
         run.filter(lambda sample: True).export("csv", tmp_path / "third")
 

@@ -104,15 +104,6 @@ def test_child_output_does_not_affect_the_answer(work):
     ]
 
 
-def test_working_folder_is_not_on_the_import_path(tmp_path, monkeypatch):
-    (tmp_path / "here").mkdir()
-    (tmp_path / "here" / "json.py").write_text("raise SystemExit")
-    monkeypatch.chdir(tmp_path / "here")
-    process = BoundedProcess("operator:neg", **LIMITS)
-    assert process(1, 9) == -1
-    process.end()
-
-
 def test_child_ignores_interrupts(work):
     assert work("os.kill(os.getpid(), signal.SIGINT) or 1", 9) == 1
 

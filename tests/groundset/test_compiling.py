@@ -1,7 +1,6 @@
 """`groundset compile` with a model on a server, and with the smallest real model."""
 
 import json
-import sqlite3
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -34,10 +33,6 @@ def judging(body):
     messages = body["messages"]
     if "Evidence:" in messages[0]["content"]:
         return ASKED
-    if "Fact:" in messages[-1]["content"]:
-        return "Who built the weir at Ebbing?"
-    if "the few words of" in messages[0]["content"]:
-        return "Jonas Alder"
     if "Self contained:" in messages[0]["content"]:
         return FIT
     vague = "Who built it" in messages[-1]["content"]
@@ -159,18 +154,6 @@ def test_what_is_worse_on_test_rows_is_not_written(server, labels):
     assert not report.files
 
 
-def test_no_call_is_made_twice(server):
-    compiled(server)
-    made = len(server.bodies)
-    Path("out/judge.json").unlink()
-    report = compiled(server)
-    assert len(server.bodies) == made
-    assert report.figures["calls"] == 0
-    assert report.figures["replayed"] > 0
-    with sqlite3.connect("out/calls.sqlite") as journal:
-        assert journal.execute("SELECT count(*) FROM calls").fetchone()[0] > 20
-
-
 def test_interrupted_compiles_are_not_served_and_go_on(server, monkeypatch, capsys):
     from groundset.optimizers import prompts
 
@@ -227,16 +210,6 @@ def test_program_of_guided_models(server, monkeypatch, word_encoder):
     monkeypatch.setattr(guided, "easy_facts", lambda *_: [Fact(FACT, "Jonas Alder", "Who built")])
     work = groundset.step("guided")
     assert (work.program.judge.name, work.program.grounding.name) == ("judge", "grounding")
-    fit = dspy.Prediction(fit=True, probability=0.9)
-    parts = {"parse": None, **dict.fromkeys(("judge", "score"), lambda **_: fit)}
-    monkeypatch.setattr(labelling, "guided_parts", lambda *_: parts)
-    options = {"optimizer": "bootstrap", "keep": True, "critic_lm": server.spec}
-    report = compiled(server, "guided", **options)
-    assert report.figures["after_test"] == 1
-    assert {file.name for file in report.files} == {"fact.json", "answer.json"}
-    served = guided.Guided(**parts)
-    load_compiled("out", "any").apply([served])
-    assert served.fact.demos[0]["fact"] == FACT
 
 
 def fitted(labels, **options):
@@ -287,7 +260,7 @@ def test_options_that_are_wrong(options, message):
 def test_more_that_is_wrong(server):
     with refuses(r"--out judge\.json: the state of a step goes to a folder, as judge\.json"):
         compiled(server, out=Path("judge.json"))
-    with refuses("STEP nosuch: there is no such step or recipe"):
+    with refuses("STEP nosuch: there is no such step or recipe; choose from score"):
         compiled(server, "nosuch")
     with refuses("--optimizer finetune trains one step of a local model"):
         compiled(server, optimizer="finetune")

@@ -25,11 +25,9 @@ def test_labels_and_tasks_are_plain_objects_of_dspy(tmp_path):
     assert "q0" in {each.id for each in groundset.step("judge", [own]).trainset}
 
 
-def test_names_that_do_not_exist(tmp_path):
+def test_names_that_do_not_exist():
     with refuses("labels nosuch: name a file, or one of chunks, company-chunks, questions"):
         groundset.labels("nosuch")
-    with refuses("STEP nosuch: there is no such step or recipe; choose from score"):
-        groundset.step("nosuch")
 
 
 GOLD = {"step": "revise", "document": "d", "question": "Who?", "change": "shorter"}

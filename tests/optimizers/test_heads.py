@@ -91,16 +91,6 @@ def test_heads_learn_what_labels_say(step, outputs, word_encoder, tmp_path):
     )
 
 
-def test_judge_says_what_is_wrong(word_encoder):
-    encoder = word_encoder()
-    judge = HeadJudge("judge", fit_heads("judge", questions(), encoder), encoder)
-    rows = [
-        {"passage": PASSAGE, "question": q}
-        for q in ("Who led it in the passage? 9", "Kolb of Lowen 9")
-    ]
-    assert [judged.reason for judged in judge.batch(rows)] == ["not independent", "not clear"]
-
-
 def test_precision_that_labels_do_not_support_is_recorded(word_encoder):
     heads = fit_heads("judge", questions(), word_encoder(), target_precision=0.999)
     assert heads.record["target_precision"] == 0.999

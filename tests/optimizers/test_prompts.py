@@ -18,7 +18,7 @@ from groundset.programs.errors import CompileError, ModelError
 from groundset.programs.guided import Guided
 from groundset.programs.onechunk import OneChunk
 from groundset.programs.step import Step, step
-from groundset.run.compiled import read_states
+from groundset.run.compiled import Compiled, read_states
 
 
 class Writer(Judge):
@@ -65,7 +65,7 @@ def compiled(judging: CompileTask, name: str, engine: Judge, **options) -> Compi
     return made
 
 
-def test_labelled_demos_are_saved_as_dspy_saves_them(judging, tmp_path):
+def test_labelled_demos_are_rows_with_the_fields_of_the_step(judging):
     made = compiled(judging, "labeled", Judge(least=4))
     assert isinstance(made.program, Step)
     assert all(
@@ -75,11 +75,6 @@ def test_labelled_demos_are_saved_as_dspy_saves_them(judging, tmp_path):
     assert made.calls == 0
     assert made.ending == "complete"
     assert len(judging.program.demos) == 1, "the program that was given is not changed"
-    made.program.save(str(tmp_path / "judge.json"))
-    plain = dspy.Predict(judging.program.signature)
-    plain.load(str(tmp_path / "judge.json"))
-    plain.save(str(tmp_path / "judge.json"))
-    assert read_states(tmp_path)["judge"].demos == [dict(demo) for demo in made.program.demos]
     other = compile_program(judging.program, judging, "labeled", lm=opened(Judge()), seed=1)
     assert state_of(other.program) != state_of(made.program)
 
@@ -113,12 +108,7 @@ def test_simba_gets_feedback_and_samples(judging):
     )
 
 
-def test_any_optimizer_can_be_given(judging):
-    made = compile_program(judging.program, judging, dspy.LabeledFewShot(k=2), lm=opened(Judge()))
-    assert len(made.program.demos) == 2
-
-
-def test_whole_program(asking, tmp_path):
+def test_whole_program(asking):
     lm = opened(Judge(ask=ASKED))
     assert measure(asking.program, asking.devset, asking.metric, lm=lm) == [1.0] * 4
     made = compile_program(asking.program, asking, "bootstrap", lm=lm, calls=50)
@@ -128,10 +118,6 @@ def test_whole_program(asking, tmp_path):
     assert len(demos["compare"]) == len(step("compare").demos), (
         "a step that no trace reached keeps its own"
     )
-    made.program.save(str(tmp_path / "program.json"))
-    states = read_states(tmp_path / "program.json")
-    assert len(states["judge"].demos) == 4
-    assert states.keys() >= {"ask", "judge", "revise", "compare"}
 
 
 class Guide(Judge):
@@ -157,15 +143,18 @@ def test_program_of_guided_models(name, tmp_path, monkeypatch):
     lm = opened(Guide())
     assert sum(measure(work.program, work.testset, work.metric, lm=lm)) < 3
     made = compile_program(work.program, work, name, lm=lm, prompt_lm=opened(Writer()), calls=200)
-    assert measure(made.program, work.testset, work.metric, lm=lm) == [1.0] * 3, (
+    made.program.save(str(tmp_path / "program.json"))
+    served = Guided(None, judge, score=judge)
+    Compiled(read_states(tmp_path / "program.json"), {}, {}).apply([served])
+    assert measure(served, work.testset, work.metric, lm=lm) == [1.0] * 3, (
         "without the passage that states no easy fact"
     )
 
 
-def test_stock_optimizers_without_anything_of_ours(judging, asking, tmp_path):
+def test_a_stock_optimizer_without_anything_of_ours(judging):
     program, metric = OneChunk(), METRICS["judge"]
     rows = {"trainset": judging.trainset, "valset": judging.devset}
-    with dspy.context(lm=opened(Judge(ask=ASKED))):
+    with dspy.context(lm=opened(Judge())):
         search = {
             "auto": None,
             "num_candidates": 2,
@@ -175,13 +164,6 @@ def test_stock_optimizers_without_anything_of_ours(judging, asking, tmp_path):
         mipro = dspy.MIPROv2(metric=metric, prompt_model=opened(Writer()), num_threads=1, **search)
         program.judge = mipro.compile(program.judge, **rows, num_trials=3, minibatch=False)
         assert "STRICT" in program.judge.signature.instructions
-        few = dspy.BootstrapFewShot(
-            metric=METRICS["program"], max_bootstrapped_demos=2, max_labeled_demos=0
-        )
-        whole = few.compile(OneChunk(), trainset=asking.trainset)
-        assert len(whole.ask.demos) == 2
-    program.save(str(tmp_path / "program.json"))
-    assert "STRICT" in read_states(tmp_path / "program.json")["judge"].signature.instructions
 
 
 def test_the_budget_ends_a_search_with_the_best_candidate_so_far(judging):
@@ -207,14 +189,6 @@ def failing(after: int, error: BaseException) -> Judge:
             return super().complete(request)
 
     return Failing(least=2)
-
-
-def test_ctrl_c_keeps_the_best_candidate_so_far(judging):
-    made = compile_program(
-        judging.program, judging, "random-search", lm=opened(failing(29, KeyboardInterrupt()))
-    )
-    assert made.ending == "interrupted"
-    assert made.chosen.mean(judging.devset) == 1
 
 
 @pytest.mark.parametrize("threads", [1, 2])
@@ -243,15 +217,9 @@ def test_a_model_that_cannot_write_instructions(judging):
         compile_program(judging.program, judging, "mipro", lm=opened(Judge()), calls=200)
 
 
-def test_tasks(judging, asking, tmp_path, capsys):
-    assert len(judging.trainset) == 12
-    assert len(judging.devset) == 12
-    assert len(judging.testset) == 12
-    assert [row.good for row in judging.trainset[:4]] == [True, False, True, False]
-    assert judging.metric is METRICS["judge"]
+def test_a_task_needs_rows_of_every_split(asking, tmp_path):
     assert asking.trainset[0].inputs().keys() == ["passage", "topic"]
     with refuses(
         "there are no dev and no test rows for judge; add some with --labels", CompileError
     ):
         task("judge", [write(tmp_path / "few.jsonl", questions(4)[:4])])
-    assert capsys.readouterr().out == "", "optimizers print a lot"

@@ -10,7 +10,7 @@ import pytest
 from dspy.lm15 import TokenLogprob, TopLogprob
 from dspy.utils.exceptions import AdapterParseError
 from pydantic import BaseModel
-from scripted import response
+from scripted import response, scripted_lm
 
 from groundset.programs.adapter import PLAIN_TEXT, share_of_yes
 
@@ -168,24 +168,13 @@ def test_records_are_blocks():
 
 
 def test_trained_weights_are_named_in_the_request():
-    seen = []
-
-    class Engine:
-        def complete(self, request):
-            seen.append(request.config)
-            return response("yes")
-
-    lm = dspy.LM("local/x", engine=Engine(), cache=False)
+    lm, engine = scripted_lm({"": "yes"})
     with dspy.context(lm=lm, adapter=PLAIN_TEXT):
-        assert (
-            dspy.Predict("passage -> fit: bool", adapter="sound", max_tokens=4)(passage="P").fit
-            is True
-        )
-        dspy.Predict("passage -> fit: bool")(passage="P")
-    assert seen[0].extensions == {"adapter": "sound"}
-    assert seen[0].max_tokens == 4
-    assert seen[1].max_tokens == 256
-    assert seen[1].extensions is None
+        for options in ({"adapter": "sound", "max_tokens": 4}, {}):
+            assert dspy.Predict("passage -> fit: bool", **options)(passage="P").fit is True
+    found = [request.config for _, request in engine.requests]
+    assert [each.extensions for each in found] == [{"adapter": "sound"}, None]
+    assert [each.max_tokens for each in found] == [4, 256]
 
 
 def test_probability_of_yes_after_a_label():

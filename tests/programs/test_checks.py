@@ -86,23 +86,6 @@ def test_evidence_is_found_however_its_letters_are_composed():
     assert located(["नाव का किराया तीस रुपये है।"], ["का किराया तीस"]) == [(0, "का किराया तीस")]
 
 
-@pytest.mark.parametrize(
-    ("expected", "found", "same"),
-    [
-        ("two thirds of the price", "Two thirds of the price.", True),
-        ("Anna Moor", "Moor", None),
-        ("in 1931", "1931", True),
-        ("40 euros", "4 euros", False),
-        ("40 euros", "not stated", False),
-        ("it must not run dry", "it must run dry", None),
-        ("because the seal is ruined within seconds", "as the seal breaks at once", None),
-        ("the seal is ruined", "the seal is ruined within seconds", None),
-    ],
-)
-def test_words_tell_whether_answers_agree_or_leave_it_open(expected, found, same):
-    assert agree(expected, found, "en") is same
-
-
 def test_no_answers_that_differ_count_as_the_same():
     rows = read(PAIRS)
     told = [(row["right"], agree(row["one"], row["other"], row["language"])) for row in rows]
@@ -111,7 +94,7 @@ def test_no_answers_that_differ_count_as_the_same():
     assert len(rows) >= 300
     assert not [told for told in counts if told[1] is not None and told[0] != _RIGHT[told[1]]]
     # Before units, signs and marks were read, 174 were told, and 202 that are not the same.
-    assert counts["same", True] == 218
+    assert (counts["same", True], counts["not", False]) == (218, 192)
 
 
 @pytest.mark.parametrize(

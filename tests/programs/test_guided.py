@@ -1,6 +1,5 @@
 """Guided writing, with given facts, a scripted model and judges."""
 
-import copy
 import math
 from collections.abc import Callable
 
@@ -13,7 +12,6 @@ from scripted import ScriptedEngine, response, scripted_lm
 from groundset.programs.english import Fact
 from groundset.programs.errors import ModelError
 from groundset.programs.guided import Guided, Sound, tidy_answer
-from groundset.programs.step import Step
 
 PASSAGE = (
     "The Lowen harbour bridge was opened in 1931 after nine years of work. The engineer Maria Kolb"
@@ -187,23 +185,6 @@ def test_passages_that_cannot_be_asked_about(ask):
     assert "another language" in made.rejects[0].reason
     made, _ = ask()
     assert [each.reason for each in made.rejects] == ["no sentence states an easy fact"]
-
-
-def test_predictors_have_the_names_of_their_steps():
-    program = Guided(lambda sentences: [])
-    assert [name for name, _ in program.named_predictors()] == [
-        "score",
-        "fact",
-        "answer",
-        "sound",
-        "judge",
-    ]
-    assert all(
-        isinstance(step, Step) and step.name == name for name, step in program.named_predictors()
-    )
-    copied = copy.deepcopy(program)
-    assert copied.facts is program.facts
-    copied.load_state(program.dump_state())
 
 
 @pytest.mark.parametrize(

@@ -6,9 +6,8 @@ from labelled import write
 from scripted import FIT, scripted_lm
 
 import groundset
-from groundset.labelling import program_of
+from groundset import labelling
 from groundset.optimizers.prompts import measure
-from groundset.optimizers.tasks import task
 from groundset.programs.users import USERS
 from groundset.run.compiled import Compiled, read_states
 
@@ -128,23 +127,15 @@ def test_a_question_that_does_not_evolve_stays_as_it_was(text, reason):
     assert found.rejects[0].reason.startswith(reason)
 
 
-def test_it_is_compiled_step_by_step_and_whole(tmp_path):
+def test_it_is_compiled_whole_and_each_step_gets_demos(tmp_path, monkeypatch):
     def kept(**_):
         return dspy.Prediction(fit=True, probability=0.9)
 
     lm, _ = scripted_lm(ANSWERS)
     few = {"max_bootstrapped_demos": 1, "max_labeled_demos": 0}
-    evolving = groundset.step("evolve", judge=kept)
-    assert len(evolving.trainset) == 6
-    program = groundset.Staged()
-    with dspy.context(lm=lm):
-        program.evolve = dspy.BootstrapFewShot(metric=evolving.metric, **few).compile(
-            program.evolve,
-            trainset=[row for row in evolving.trainset if "Velm" in row.topic],
-        )
-    assert program.evolve.demos[0]["answer"] == "the batteries are too weak"
     files = [write(tmp_path / "chunks.jsonl", LABELS)]
-    whole = task("staged", files, own=files, judge=kept, program=program_of("staged"))
+    monkeypatch.setattr(labelling, "shipped_files", list)
+    whole = groundset.step("staged", files, judge=kept)
     assert min(measure(whole.program, whole.devset, whole.metric, lm=lm)) > 0.9
     with dspy.context(lm=lm):
         program = dspy.BootstrapFewShot(metric=whole.metric, **few).compile(

@@ -2,7 +2,6 @@
 
 import json
 
-import dspy
 import pytest
 from refusal import refuses
 
@@ -26,22 +25,6 @@ def test_paragraphs_of_instructions_are_not_wrapped():
     lines = step("judge").signature.instructions.splitlines()
     assert [line.split(":")[0] for line in lines[3:]] == ["Independent", "Clear", "Answerable"]
     assert all(line and not line.startswith(" ") for line in lines if line)
-
-
-def test_a_state_holds_options_and_a_plain_predictor_reads_it(tmp_path):
-    built = step("answer", adapter="answer")
-    built.save(tmp_path / "answer.json")
-    plain = dspy.Predict(STEPS["answer"].signature)
-    plain.load(tmp_path / "answer.json")
-    assert plain.config == {
-        "max_tokens": 40,
-        "temperature": 0.0,
-        "stop": ["\n"],
-        "adapter": "answer",
-    }
-    again = step("answer")
-    again.load(tmp_path / "answer.json")
-    assert again.config == plain.config
 
 
 def test_a_wrong_demo_names_its_line(tmp_path):

@@ -106,17 +106,22 @@ def test_embedder_in_a_folder_and_in_another_process(minilm):
     assert pickle.loads(pickle.dumps(folder)).sha256 == minilm.sha256  # noqa: S301 - as process pools do
 
 
+def tokenizer_of(*words):
+    from tokenizers import Tokenizer, models, pre_tokenizers
+
+    places = {word: place for place, word in enumerate(words)}
+    made = Tokenizer(models.WordLevel(places, unk_token="[UNK]"))
+    made.pre_tokenizer = pre_tokenizers.Whitespace()
+    return made
+
+
 def test_static_embeddings(tmp_path):
     from sentence_transformers import SentenceTransformer
     from sentence_transformers.sentence_transformer.modules import StaticEmbedding
-    from tokenizers import Tokenizer, models, pre_tokenizers
 
-    tokenizer = Tokenizer(models.WordLevel({"[UNK]": 0, "ferry": 1, "clock": 2}, unk_token="[UNK]"))
-    tokenizer.pre_tokenizer = pre_tokenizers.Whitespace()
     rows = np.array([[1, 0], [0, 2], [-3, 0]], dtype=np.float32)
-    SentenceTransformer(modules=[StaticEmbedding(tokenizer, embedding_weights=rows)]).save(
-        str(tmp_path)
-    )
+    static = StaticEmbedding(tokenizer_of("[UNK]", "ferry", "clock"), embedding_weights=rows)
+    SentenceTransformer(modules=[static]).save(str(tmp_path))
     loaded = open_embedder(str(tmp_path))
     assert loaded.encode(["ferry", "clock " * 10_000]).tolist() == [[0, 1], [-1, 0]]
     assert loaded.tokenizer.encode("ferry clock").ids == [1, 2]
@@ -124,12 +129,9 @@ def test_static_embeddings(tmp_path):
 
 
 def test_a_reranker_scores_pairs(tmp_path):
-    from tokenizers import Tokenizer, models, pre_tokenizers
     from transformers import BertConfig, BertForSequenceClassification, PreTrainedTokenizerFast
 
-    words = {"[PAD]": 0, "[UNK]": 1, "ferry": 2, "clock": 3}
-    tokenizer = Tokenizer(models.WordLevel(words, unk_token="[UNK]"))
-    tokenizer.pre_tokenizer = pre_tokenizers.Whitespace()
+    tokenizer = tokenizer_of("[PAD]", "[UNK]", "ferry", "clock")
     size = {"hidden_size": 8, "num_hidden_layers": 1, "num_attention_heads": 1}
     for labels in (1, 2):
         config = BertConfig(

@@ -1,6 +1,5 @@
 """Retrievers beside the dense one, and rankings of other systems."""
 
-import json
 import math
 
 import pytest
@@ -62,13 +61,6 @@ def test_a_trec_run_is_read_by_its_scores(tmp_path):
     assert found == [["c 1"], ["c 2", "c 0", "c 1"]]
 
 
-def test_json_lines_are_read_in_their_order(tmp_path):
-    file = tmp_path / "theirs.jsonl"
-    rows = [{"id": "q 2", "chunk_ids": []}, {"id": "q 0", "chunk_ids": ["c 2", "c 0"]}]
-    file.write_text("\n".join(map(json.dumps, rows)), "utf-8")
-    assert read_ranking(file, [QUESTIONS[0], QUESTIONS[2]], CHUNKS) == [["c 2", "c 0"], []]
-
-
 @pytest.mark.parametrize(
     ("name", "text", "message"),
     [
@@ -105,8 +97,3 @@ def test_a_malformed_ranking_is_refused_by_its_line(tmp_path, name, text, messag
     (tmp_path / name).write_text(text, "utf-8")
     with refuses(message):
         read_ranking(tmp_path / name, QUESTIONS, CHUNKS)
-
-
-def test_a_missing_ranking_is_named(tmp_path):
-    with refuses(r"none\.trec: No such file"):
-        read_ranking(tmp_path / "none.trec", QUESTIONS, CHUNKS)

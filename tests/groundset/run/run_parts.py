@@ -52,13 +52,9 @@ class Scripted:
     def call(self, key: str) -> str:
         """Answer a call from the journal, or make and keep it."""
         if (found := self.journal.get(key)) is None:
-            self.pay(key)
+            self.paid.append(key)
             self.journal.put(key, found := response(key))
         return str(json.loads(found)["text"])
-
-    def pay(self, key: str) -> None:
-        """Note a call that is made."""
-        self.paid.append(key)
 
     def __call__(self, task: Task) -> Made:
         """Make an attempt."""

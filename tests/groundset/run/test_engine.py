@@ -1,25 +1,23 @@
-"""The engine: attempts, decisions, budgets, stops, failures, kills."""
+"""The engine: attempts, decisions, stops, failures."""
 
 import os
-import random
 import resource
 import signal
 import threading
 import time
-import warnings
 from collections import Counter
 from pathlib import Path
 
 import pytest
 from dspy.utils.exceptions import ContextWindowExceededError
 from refusal import refuses
-from run_parts import CHUNKS, Scripted, sample
+from run_parts import Scripted
 
 from groundset.printing import Progress
-from groundset.programs.errors import GroundsetError, ModelError, RunError
-from groundset.run.engine import Made, RunJournal, Runner, RunStoppedError
+from groundset.programs.errors import GroundsetError, RunError
+from groundset.run.engine import RunJournal, Runner, RunStoppedError
 from groundset.run.plan import Plan
-from groundset.run.store import Result, Store
+from groundset.run.store import Store
 
 PASSAGES = {
     f"c{n}": "If it rains, the mill stands still. It has two wheels. It is old." for n in range(30)
@@ -45,52 +43,14 @@ def states(store):
     return Counter(attempt.state for attempt in store.attempts())
 
 
-def rows(store):
-    return [(each.number, each.chunks, each.state, each.result) for each in store.attempts()]
-
-
-@pytest.mark.parametrize("workers", [1, 8])
-def test_a_run_makes_what_is_asked_for(store, workers):
+def test_threads_make_what_is_asked_for(store):
     journal = RunJournal()
-    assert runner(store, Scripted(journal), journal, workers=workers).run() == "complete"
+    assert runner(store, Scripted(journal), journal, workers=8).run() == "complete"
     found = Counter(
         each.result.sample.evolution for each in store.attempts() if each.state == "accepted"
     )
     assert found == {"simple": 6, "reasoning": 4}
     assert states(store)["refused"] > 0
-
-
-@pytest.mark.parametrize(("limits", "calls"), [({"calls": 7}, 7), ({"tokens": 30}, 3)])
-def test_a_budget_ends_the_run_and_a_larger_one_goes_on(store, limits, calls):
-    journal = RunJournal(**limits)
-    scripted = Scripted(journal)
-    assert runner(store, scripted, journal).run() == "budget"
-    assert (len(scripted.paid), store.usage()["calls"]) == (calls, calls)
-    assert journal.ended_by == f"--budget-{next(iter(limits))} {next(iter(limits.values()))}"
-    journal = RunJournal(calls=100)
-    assert runner(store, Scripted(journal), journal).run() == "complete"
-
-
-def test_repeated_questions_are_refused(store):
-    journal = RunJournal()
-    scripted = Scripted(journal)
-
-    def attempt(task):
-        made = scripted(task)
-        if made.result.sample is None:
-            return made
-        same = made.result.sample.model_copy(update={"question": "When was the weir built?"})
-        return Made(made.result.model_copy(update={"sample": same}), made.vector)
-
-    runner(store, attempt, journal).run()
-    assert states(store)["accepted"] == 1
-    reasons = {
-        reject.reason
-        for each in store.attempts()
-        for reject in each.result.rejects
-        if reject.step == "duplicate"
-    }
-    assert reasons == {"repeats a question of the run: 'When was the weir built?'"}
 
 
 def test_five_failures_of_a_kind_in_a_row_end_the_run(store):
@@ -101,18 +61,6 @@ def test_five_failures_of_a_kind_in_a_row_end_the_run(store):
     with refuses("5 attempts in a row failed with KeyError: 'passage'", GroundsetError):
         runner(store, attempt, RunJournal()).run()
     assert [each.result.rejects[0].step for each in store.attempts()] == ["failure"] * 4
-
-
-def test_a_model_that_fails_ends_the_run_at_once(store):
-    def attempt(task):
-        try:
-            raise ModelError("the server is gone")
-        except ModelError as error:
-            raise RuntimeError from error
-
-    with refuses("the server is gone", ModelError):
-        runner(store, attempt, RunJournal(), workers=3).run()
-    assert store.attempts() == []
 
 
 def test_a_passage_that_is_too_long_is_not_asked_about_again(store):
@@ -177,70 +125,3 @@ def test_a_full_disk_is_one_line(tmp_path, store):
         assert again.attempts()
         journal = RunJournal()
         assert runner(again, Scripted(journal), journal).run() == "complete"
-
-
-class Paying(Scripted):
-    """Notes paid calls in a file, which survives the process."""
-
-    def __init__(self, journal, file):
-        super().__init__(journal)
-        self.file = file
-
-    def pay(self, key):
-        time.sleep(0.002)
-
-    def call(self, key):
-        text = super().call(key)
-        with self.file.open("a") as stream:  # finished: it must not be made again
-            stream.write(f"{key}\n")
-        return text
-
-
-def run_in_child(folder, paid):
-    """Run the engine in a forked process, and return its id."""
-    with warnings.catch_warnings():
-        warnings.simplefilter(
-            "ignore", DeprecationWarning
-        )  # the other threads of the tests are not used
-        child = os.fork()
-    if child == 0:
-        try:
-            store = (
-                Store.open(folder) if (folder / "run.sqlite").exists() else Store.create(folder, {})
-            )
-            with store:
-                journal = RunJournal()
-                runner(store, Paying(journal, paid), journal, size=20).run()
-        finally:
-            os._exit(0)
-    return child
-
-
-def test_a_killed_run_goes_on_where_it_was(tmp_path, store):
-    journal = RunJournal()
-    runner(store, Scripted(journal), journal, size=20).run()
-    chance, killed, accepted = random.Random(5), 0, set()
-    folder, paid = tmp_path / "killed", tmp_path / "paid.txt"
-    store_of = folder / "run.sqlite"
-    for _ in range(8):
-        child = run_in_child(folder, paid)
-        time.sleep(chance.uniform(0.005, 0.06))
-        os.kill(child, signal.SIGKILL)
-        killed += os.waitpid(child, 0)[1] == signal.SIGKILL
-        if store_of.exists() and store_of.stat().st_size:
-            with Store.read(folder) as reader:
-                found = {each.result.sample.id for each in reader.attempts() if each.result.sample}
-            assert accepted <= found
-            accepted = found
-    os.waitpid(run_in_child(folder, paid), 0)
-    assert killed >= 4
-    with Store.read(folder) as reader:
-        assert rows(reader) == rows(store)
-        calls = reader.usage()["calls"]
-    finished = Counter(paid.read_text().split("\n")[:-1])
-    assert calls == len(finished)
-
-
-def test_the_question_of_a_chunk_twice_is_one_result(store):
-    result = Result(sample=sample(1, chunks=CHUNKS))
-    assert Result.model_validate_json(result.model_dump_json()) == result

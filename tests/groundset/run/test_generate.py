@@ -66,13 +66,6 @@ def test_documents_become_samples_with_provenance(opened, tmp_path, monkeypatch)
     assert run.vectors.shape == (len(run.chunks), 64)
 
 
-def test_one_worker_repeats_itself_to_the_byte(opened, tmp_path):
-    for name in ("one", "two"):
-        opened.run(out=tmp_path / name)
-    for file in ("samples.jsonl", "rejects.jsonl"):
-        assert (tmp_path / "one" / file).read_bytes() == (tmp_path / "two" / file).read_bytes()
-
-
 def test_a_larger_size_goes_on(opened):
     first = opened.run()
     calls = len(opened.script.requests)
@@ -110,15 +103,19 @@ def test_a_set_that_was_carried_over_goes_on(opened, tmp_path, monkeypatch):
 
 
 def test_a_budget_ends_the_run_with_status_3(opened, tmp_path, capsys):
-    assert generate(opened.options(budget_calls=5, quiet=False)) == 3
-    printed = capsys.readouterr().out
-    assert "The budget (--budget-calls 5) ended the run." in printed
-    assert "To go on: the same command with a larger budget." in printed
-    assert len(opened.script.requests) == 5
-    for budget in (9, 14, 20):
-        assert generate(opened.options(size=10, budget_calls=budget)) == 3
-    whole = opened.run(size=10, out=tmp_path / "whole")
-    assert opened.run(size=10).samples == whole.samples, "as if it had not been ended"
+    for option, most in (("calls", 5), ("calls", 9), ("tokens", 300), ("calls", 20)):
+        budget = {f"budget_{option}": most}
+        assert generate(opened.options(size=10, quiet=False, **budget)) == 3
+        printed = capsys.readouterr().out
+        assert f"The budget (--budget-{option} {most}) ended the run." in printed
+        assert "To go on: the same command with a larger budget." in printed
+        if option == "calls":
+            assert len(opened.script.requests) == most
+    opened.run(size=10)
+    opened.run(size=10, out=tmp_path / "whole")
+    for file in ("samples.jsonl", "rejects.jsonl"):
+        whole = (tmp_path / "whole" / file).read_bytes()
+        assert (opened.out / file).read_bytes() == whole, "as if it had not been ended"
 
 
 def test_too_few_chunks_end_with_status_3(opened, tmp_path, capsys):
@@ -262,7 +259,6 @@ def test_a_saved_run_cannot_go_on(opened, tmp_path):
         ({"clues": 2}, "--clues is not for the recipe evolved, but for profiled"),
         ({"recipe": "multi", "min_chunks": 4}, "--max-chunks 3 is less than --min-chunks 4"),
         ({"recipe": "given"}, "--recipe given without --questions: name the file"),
-        ({"panel": True, "questions": Path("q.txt")}, "--panel is not for the recipe given"),
         ({"questions": Path("q.md")}, "--questions q.md: name a .txt, .csv or .jsonl file"),
         ({"language": "german"}, "no known ISO 639-1 code"),
         ({"price": "1"}, "give the prices of a million"),
@@ -277,12 +273,14 @@ def test_a_saved_run_cannot_go_on(opened, tmp_path):
             "there is only simple for a guided model; take a larger --lm",
         ),
         ({"documents": ("nowhere",)}, "no such file or folder: nowhere"),
+        ({"track": True, "tracking": ""}, "--tracking: must not be empty"),
     ],
 )
 def test_wrong_options_are_one_line_and_write_nothing(opened, options, message):
     with refuses(message):
         opened.run(**options)
     assert not opened.out.exists()
+    assert not opened.script.requests
 
 
 def test_a_folder_with_other_files_is_left_alone(opened):
@@ -311,11 +309,16 @@ def test_a_model_judges_chunks_where_it_is_asked_to(opened):
 
 
 def test_roundtrip_asks_about_every_chunk_and_keeps_what_the_judge_refuses(opened):
+    opened.script.answers["ask"] = lambda prompt: ANSWERS["ask"](prompt.replace("?", ""))
     run = opened.run(recipe="roundtrip", size=None)
-    by_chunk = Counter(sample.contexts[0].chunk_id for sample in run)
-    assert set(by_chunk.values()) == {1}
-    calder = next(chunk for chunk in run.chunks.values() if "Calder" in chunk.text)
-    assert calder.chunk_id not in by_chunk or run.status == "complete"
+    once = [sample.contexts[0].chunk_id for sample in run]
+    assert len(once) == len(set(once)) == len(run.chunks) - 1, "one repeats a question"
+    [kept] = [sample for sample in run if "Calder" in sample.question]
+    own = kept.contexts[0].chunk_id
+    refused = [reject.reason for reject in run.rejects if reject.chunk_id == own]
+    assert refused == ["not clear: as said"] * 2, "but at the last visit"
+    repeated = {reject.reason for reject in run.rejects if reject.step == "duplicate"}
+    assert any(each.startswith("repeats a question of the run: 'When did ") for each in repeated)
 
 
 def test_pairs_are_chunks_that_are_alike_but_apart(opened):
@@ -430,12 +433,6 @@ def test_profiled_asks_about_what_a_search_for_clues_finds(opened, tmp_path):
     assert [sample.evolution for sample in run] == ["profiled"]
     assert run[0].metadata["profile"] == {"type": "year"}
     assert run[0].retrieval_gt[0][0] in run.chunks
-
-
-def test_a_wrong_tracking_address_is_refused_first(opened):
-    with refuses("--tracking"):
-        opened.run(track=True, tracking="")
-    assert not opened.script.requests
 
 
 def test_a_corpus_without_a_run_is_begun_again(opened, tmp_path):

@@ -83,11 +83,14 @@ def test_reviews_can_be_added_while_a_process_works_on_the_run(folder):
 
 
 def test_only_one_process_works_on_a_run(folder):
-    with Store.open(folder):
+    with Store.open(folder) as driver:
         with refuses(f"another process is working on {folder}", RunError):
             Store.open(folder)
+        driver.put("paid", response("more"))
+        driver.add_attempt(Attempt(4, ("c1",), ("simple",), "refused", Result()))
         with Store.read(folder) as reader:
-            assert len(reader.attempts()) == 3
+            assert reader.get("paid") == response("more"), "so it outlives a kill"
+            assert len(reader.attempts()) == 4
     Store.open(folder).close()
 
 

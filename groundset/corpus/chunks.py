@@ -51,9 +51,7 @@ def chunk_document(
             Span(spans[n].start, spans[n : n + merge][-1].end) for n in range(0, len(spans), merge)
         ]
         placed = [(span, _path(document.text, starts, paths, span)) for span in spans]
-        joined += _join_short(
-            document, placed, options.min_length, by_section=options.chunker in BY_SECTION
-        )
+        joined += _join_short(document, placed, options)
     tables, left, short = tables_of(document), [], []
     for span, path in joined:
         if span.end - span.start < options.min_length:
@@ -113,11 +111,9 @@ def _path(
 def _join_short(
     document: Document,
     spans: Sequence[tuple[Span, tuple[int, ...]]],
-    min_length: int,
-    *,
-    by_section: bool,
+    options: CorpusOptions,
 ) -> list[tuple[Span, tuple[int, ...]]]:
-    """Join every span below ``min_length`` to its shorter neighbour, by section only to one of the
+    """Join every span that is too short to its shorter neighbour, by section only to one of the
     same section.
     """
 
@@ -127,7 +123,7 @@ def _join_short(
         """
         shared = [a for a, b in zip(one, other, strict=False) if a == b]
         return (
-            not by_section
+            options.chunker not in BY_SECTION
             or one == other
             or any(document.headings[n].text != document.title for n in shared)
         )
@@ -137,17 +133,13 @@ def _join_short(
     while ahead:
         span, path = ahead.pop()
         sides = [side for side in (done, ahead) if side and is_near(path, side[-1][1])]
-        if span.end - span.start >= min_length or not sides:
+        if span.end - span.start >= options.min_length or not sides:
             done.append((span, path))
             continue
         side = min(sides, key=lambda side: side[-1][0].end - side[-1][0].start)
-        other, others = side.pop()
+        (first, above), (last, _) = sorted([(span, path), side.pop()])
         # Check the joined span again; it may still be too short.
-        ahead.append(
-            (Span(other.start, span.end), others)
-            if side is done
-            else (Span(span.start, other.end), path)
-        )
+        ahead.append((Span(first.start, last.end), above))
     return done
 
 

@@ -151,7 +151,7 @@ def _text_from_offsets(chunks: Sequence[Chunk]) -> str | None:
         return None
     whole = ""
     for start, end, text in sorted(spans):
-        whole += "\n" * (start - len(whole))
+        whole = whole.ljust(start, "\n")
         overlap = whole[start:end]
         if not text.startswith(overlap):
             return None

@@ -7,9 +7,9 @@ import signal
 import socket
 import sys
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack, chdir, contextmanager
+from contextlib import chdir, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -40,10 +40,11 @@ _ROWS_EACH = 4  # of a block; results are taken by blocks
 _is_local = False  # whether this process imported Ray with the variables of `_LOCAL_ONLY`
 
 
-Work = Callable[[dict[str, Any]], dict[str, Any]]
+Row = dict[str, Any]
+Work = Callable[[Row], Row]
 
 
-def by_threads(workers: Sequence[Work], rows: Sequence[dict[str, Any]]) -> Iterator[dict[str, Any]]:
+def by_threads(workers: Sequence[Work], rows: Sequence[Row]) -> Generator[Row, None, None]:
     """Yield what the workers return for each row, in their order; each has a thread of its own."""
     free, own = iter(workers), threading.local()
 
@@ -58,8 +59,8 @@ def by_threads(workers: Sequence[Work], rows: Sequence[dict[str, Any]]) -> Itera
 
 
 def mapped(
-    engine: str, work: type[Any], arguments: Sequence[Any], rows: list[dict[str, Any]]
-) -> Iterator[Any]:
+    engine: str, work: type[Any], arguments: Sequence[Any], rows: list[Row]
+) -> Generator[Row, None, None]:
     """Yield what ``work(*arguments)``, built once in each process of a cluster, returns for each
     row, in their order.
 
@@ -109,9 +110,8 @@ def connected(engine: str) -> Iterator[None]:
         "logging_level": "error",
         "configure_logging": False,
     }
-    with ExitStack() as stack:
+    with working_folder(_TEMPORARY) as folder:
         os.environ.update(_ALWAYS)
-        folder = stack.enter_context(working_folder(_TEMPORARY))
         if address:
             host, _, port = address.rpartition(":")
             try:
@@ -150,8 +150,10 @@ def connected(engine: str) -> Iterator[None]:
                 ray.init(**options)
         except (OSError, RuntimeError, ValueError, ImportError, ray.exceptions.RayError) as error:
             raise InputError(f"--engine {engine}: cannot connect: {_reason(error)}") from error
-        stack.callback(ray.shutdown)
-        yield
+        try:
+            yield
+        finally:
+            ray.shutdown()
 
 
 def _reason(error: Exception) -> str:

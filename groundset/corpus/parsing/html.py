@@ -250,14 +250,13 @@ def _drop_noise(root: Tag) -> list[str]:
         elif not (button.css.match(_SHOWING) or _PANEL.search(classes)):
             button.decompose()
     most = _MAX_NOISE * len(root.get_text())
-    certain, marked = (set(map(id, root.select(selector))) for selector in (_FURNITURE, _NOISE))
     controlled = {str(each["aria-controls"]) for each in root.select("[aria-controls]")}
     titles = root.find_all("h1", limit=2)
     dropped: dict[str, list[str]] = {}
     for element in root.find_all(True):
         if element.decomposed or element.name in _CONTENT:
             continue
-        is_noise = id(element) in certain or _is_noise(element, id(element) in marked, controlled)
+        is_noise = element.css.match(_FURNITURE) or _is_noise(element, controlled)
         is_part = len(element.get_text()) <= most and not (len(titles) == 1 and element.find("h1"))
         if id(element) in banners or (is_noise and is_part):
             name = ".".join([element.name, *_classes(element).split(" ")[:1]]).rstrip(".")
@@ -296,13 +295,14 @@ def _asking(root: Tag) -> Iterator[Tag]:
                 yield inner
 
 
-def _is_noise(element: Tag, is_marked: bool, controlled: Collection[str]) -> bool:
+def _is_noise(element: Tag, controlled: Collection[str]) -> bool:
     """Return whether an element is no content; whatever has running text is, and so are panels and
     menus of dishes.
     """
     classes, is_hidden = _classes(element), element.css.match(_HIDDEN)
     is_banner = _BANNER.search(classes)
-    if not (is_marked or is_hidden or is_banner or _NOISE_CLASS.search(classes)):
+    is_named = is_banner or _NOISE_CLASS.search(classes)
+    if not (is_named or is_hidden or element.css.match(_NOISE)):
         return False
     texts = element.find_all(string=True)
     own = " ".join(text.strip() for text in texts if not text.find_parent("a"))

@@ -14,14 +14,6 @@ from groundset.corpus.parsing import Parsed, UnparsableError, clean, decode
 from groundset.corpus.parsing.html import to_markdown
 from groundset.corpus.parsing.markdown import parse_converted
 
-_FORMATS = {
-    ".rst": "rst",
-    ".org": "org",
-    ".adoc": "asciidoc",
-    ".asciidoc": "asciidoc",
-    ".odt": "odt",
-    ".rtf": "rtf",
-}
 _COMMAND = ["--sandbox", "--to=html", "--wrap=none", "--mathml", "--syntax-highlighting=none"]
 # The title stands apart from the headings, but in reStructuredText, whose first one it is.
 _TITLED = ["--standalone", "--shift-heading-level-by=1"]
@@ -41,7 +33,8 @@ def parse_pandoc(data: bytes, suffix: str) -> Parsed:
     Raises:
         UnparsableError: the extra is not installed, or pandoc cannot read the document.
     """
-    found, format = find_spec("pypandoc"), _FORMATS[suffix]
+    format = "asciidoc" if suffix == ".adoc" else suffix[1:]
+    found = find_spec("pypandoc")
     program = Path(str(found and found.origin)).with_name("files") / "pandoc"
     if not program.is_file():
         raise UnparsableError("needs pip install 'groundset[pandoc]'")

@@ -202,9 +202,7 @@ def verdicts_in(file: Path, run: Run, reviewer: str) -> list[Review]:
             raise InputError(f"{where}: a second verdict of {who} on {name}")
         said = fields.get("reasons") or fields.get("reason") or ""
         said = ", ".join(map(str, said)) if isinstance(said, list) else str(said)
-        names = (
-            [word for word in re.split(r"[,;\s]+", said) if word] if verdict == "refused" else []
-        )
+        names = re.findall(r"[^,;\s]+", said) if verdict == "refused" else []
         note = optional(where, fields, "note") or ""
         if not names or not REASONS.keys() >= set(names):  # in words of one's own
             names, note = (["other"] if names else []), f"{said}\n{note}"

@@ -6,7 +6,6 @@ YAML writer, in the text by :func:`markdown_text`.
 """
 
 import re
-from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -20,7 +19,7 @@ from groundset.programs.faq import STATED
 from groundset.programs.types import Chunk, Sample
 from groundset.run.options import GenerateOptions
 from groundset.run.recipes import GIVEN
-from groundset.run.record import listed, signed
+from groundset.run.record import frequencies, listed, signed
 from groundset.stats import wilson
 
 MARKER = "<!-- made by groundset push -->"
@@ -126,8 +125,7 @@ def _origins(samples: Sequence[Sample], record: Mapping[str, Any]) -> dict[str, 
     others = _MADE.get(configuration.get("recipe"), "written by a language model")
     if configuration.get("guided"):
         others = "begun by rules about a sentence and completed by a small language model"
-    counts = Counter(_STATED if each.kind == STATED else others for each in samples)
-    return dict(counts.most_common())
+    return frequencies(_STATED if each.kind == STATED else others for each in samples)
 
 
 def is_local(name: str) -> bool:
@@ -179,7 +177,7 @@ def card(
         "license": licence,
         "language": [
             code
-            for code in _counted(sample.language for sample in samples)
+            for code in frequencies(sample.language for sample in samples)
             if _LANGUAGE.fullmatch(code)
         ],
         "size_categories": [
@@ -262,11 +260,5 @@ def _reviews(found: EvaluationSet) -> dict[str, int] | None:
     return {"read": len(given), "signed": sum(given), **shown}
 
 
-def _counted(names: Iterable[str | None]) -> dict[str, int]:
-    """Count names, the most frequent first."""
-    counts = Counter(sorted(filter(None, names)))
-    return dict(counts.most_common())
-
-
 def _listed(names: Iterable[str | None]) -> str:
-    return listed(_counted(names))
+    return listed(frequencies(names))

@@ -113,7 +113,7 @@ def _row(name: str) -> Export:
         InputError: there is no such format.
     """
     if is_own(name):
-        return Export({}, splits=True, write=imported(name, "--format"))
+        return Export({}, write=imported(name, "--format"))
     if name not in EXPORTS:
         raise InputError(f"--format {name}: no such format; choose one of {', '.join(EXPORTS)}")
     return EXPORTS[name]

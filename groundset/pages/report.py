@@ -23,7 +23,7 @@ from groundset.programs.types import Reject, Sample
 from groundset.retrieval.gold import gold
 from groundset.retrieval.index import last_rank, ranks_of, settled
 from groundset.retrieval.retrievers import bm25
-from groundset.run.record import contradictions, latest_reviews, signed
+from groundset.run.record import contradictions, frequencies, latest_reviews, signed
 from groundset.run.run import Run, open_run
 from groundset.run.store import Review
 from groundset.run.subjects import unasked
@@ -250,12 +250,12 @@ def _variety(run: Run) -> Figures:
     """Return how the questions differ."""
     samples = run.samples
     return {
-        "evolutions": _counts(sample.evolution for sample in samples),
-        "kinds": _counts(sample.kind for sample in samples if sample.kind),
-        "first_words": _counts(
+        "evolutions": frequencies(sample.evolution for sample in samples),
+        "kinds": frequencies(sample.kind for sample in samples),
+        "first_words": frequencies(
             (tokens(sample.question) or [""])[0][:_LONGEST_WORD] for sample in samples
         ),
-        "languages": _counts(sample.language for sample in samples),
+        "languages": frequencies(sample.language for sample in samples),
         **_wording(run),
         "answer_words": quartiles([len(tokens(sample.answer)) for sample in samples]),
     }
@@ -281,7 +281,3 @@ def _cost(run: Run) -> Figures:
         "total": total,
         "per_sample": {name: number / kept for name, number in total.items()} if kept else {},
     }
-
-
-def _counts(values: Iterable[str]) -> dict[str, int]:
-    return dict(Counter(values).most_common())

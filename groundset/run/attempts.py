@@ -152,7 +152,7 @@ class Attempts:
         groups = tuple(
             tuple(dict.fromkeys((own, *others)))
             for own, others in zip(ids, made.alternatives, strict=False)
-        )
+        ) or tuple((chunk_id,) for chunk_id in ids)
         read = [reading["chunk_id"] for reading in made.metadata.get("readings", ())]
         contexts = tuple(self._chunks[chunk_id] for chunk_id in ids or read or task.chunks)
         # A table may state its questions in several languages.
@@ -168,8 +168,8 @@ class Attempts:
             evolution=made.evolution,
             language=code,
             contexts=contexts,
-            retrieval_gt=groups or tuple((chunk_id,) for chunk_id in ids),
-            retrieval=index.rank(question, groups or [[chunk_id] for chunk_id in ids]),
+            retrieval_gt=groups,
+            retrieval=index.rank(question, groups),
             probability=made.probability,
             trail=trail,
             metadata={

@@ -2,7 +2,6 @@
 writes nothing.
 """
 
-from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
@@ -28,7 +27,7 @@ from groundset.run.generate import check_reads, foreseen, own_files
 from groundset.run.options import CommandOptions
 from groundset.run.plan import askable, quotas
 from groundset.run.recipes import Cost
-from groundset.run.record import listed
+from groundset.run.record import frequencies, listed
 from groundset.run.run import Run
 from groundset.run.store import holds_run
 from groundset.run.subjects import unasked
@@ -166,8 +165,7 @@ def _usable(
     vectors = np.concatenate([*embedded(drawn, embedder)]) if inputs else None
     verdicts = [*map(verdict, judge.batch(inputs, vectors))]
     usable = [chunk for chunk, found in zip(drawn.chunks, verdicts, strict=True) if found.good]
-    refused = Counter(found.reason for found in verdicts if not found.good)
-    reasons = listed(dict(refused.most_common()))
+    reasons = listed(frequencies(found.reason for found in verdicts if not found.good))
     line = (
         f"The fitted judge would use {len(usable)} of {len(verdicts)} chunks that it read"
         f"{f' (refused: {reasons})' if reasons else ''}."

@@ -87,8 +87,8 @@ def counts(samples: Sequence[Sample], rejects: Sequence[Reject]) -> dict[str, An
     """
     return {
         "accepted": len(samples),
-        "evolutions": dict(Counter(sample.evolution for sample in samples).most_common()),
-        "kinds": dict(Counter(sample.kind for sample in samples if sample.kind).most_common()),
+        "evolutions": frequencies(sample.evolution for sample in samples),
+        "kinds": frequencies(sample.kind for sample in samples),
         "alternatives": sum(
             any(len(group) > 1 for group in sample.retrieval_gt) for sample in samples
         ),
@@ -322,6 +322,11 @@ def _counts(counts: Mapping[str, Any]) -> str:
     return f" ({listed(counts)})" if counts else ""
 
 
+def frequencies(names: Iterable[str | None]) -> dict[str, int]:
+    """Return how often names occur, the most frequent first."""
+    return dict(Counter(filter(None, names)).most_common())
+
+
 def listed(counts: Mapping[str, int]) -> str:
     """Return counts in words."""
     return ", ".join(f"{name} {count}" for name, count in counts.items())
@@ -330,7 +335,7 @@ def listed(counts: Mapping[str, int]) -> str:
 def _by_step(rejects: Sequence[Reject]) -> str:
     """Return the steps with their main reasons, the most frequent first."""
     parts = []
-    for step, count in Counter(reject.step for reject in rejects).most_common():
+    for step, count in frequencies(reject.step for reject in rejects).items():
         reasons = Counter(
             reject.reason.split(":")[0][:100] for reject in rejects if reject.step == step
         )

@@ -321,15 +321,14 @@ class Store(AbstractContextManager["Store"]):
     def reviews(self) -> list[Review]:
         """Return all reviews in the order in which they were given."""
         return self._parsed(
-            _review, f"SELECT {', '.join(Review.model_fields)} FROM reviews ORDER BY number"
+            _review,
+            "SELECT sample_id, reviewer, verdict, reasons, note, at FROM reviews ORDER BY number",
         )
 
     def add_review(self, review: Review) -> None:
         """Keep a review; it is committed when this returns."""
         values = review.model_dump(mode="json") | {"reasons": json_text(review.reasons)}
-        statement = (
-            f"INSERT INTO reviews ({', '.join(values)}) VALUES ({', '.join('?' * len(values))})"
-        )
+        statement = "INSERT INTO reviews VALUES (NULL, ?, ?, ?, ?, ?, ?)"
         self._execute(statement, tuple(values.values()))
 
     def _execute(self, statement: str, values: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:

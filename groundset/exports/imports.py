@@ -5,7 +5,7 @@ place for are kept in the metadata, of questions as ``imported``.
 """
 
 import hashlib
-from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from contextlib import suppress
 from itertools import chain
 from pathlib import Path, PureWindowsPath
@@ -182,16 +182,25 @@ class _ForeignSet:
         except ValidationError as error:
             raise InputError(f"{where}: {first_fault(error)}") from error
 
-    def chunks_of(self, where: str, ids: Iterable[str], corpus: Path) -> list[Chunk]:
-        """Return the chunks of ids.
+    def add_row(self, where: str, fields: Mapping[str, Any], corpus: Path, **more: Any) -> bool:
+        """Keep the question of a table, and return whether it has chunks; else it is left out.
 
         Raises:
-            InputError: there is no such chunk in the corpus.
+            InputError: a value is wrong, or there is no such chunk in the corpus.
         """
+        named = fields.get("chunk_ids") or []
+        if not isinstance(named, list):
+            raise InputError(f"{where}, column chunk_ids: must be a list of chunk ids")
+        groups = _groups(where, fields.get("retrieval_gt", [[name] for name in named]))
+        ids = named or [group[0] for group in groups]
         try:
-            return [self.chunks[name] for name in dict.fromkeys(ids)]
+            known = {name: self.chunks[name] for name in chain(ids, *groups)}
         except (KeyError, TypeError) as error:
             raise InputError(f"{where}: there is no chunk {error.args[0]} in {corpus}") from error
+        if ids:
+            contexts = [known[name] for name in dict.fromkeys(ids)]
+            self.add_sample(where, fields, contexts, retrieval_gt=groups, **more)
+        return bool(ids)
 
 
 def _tables(files: Sequence[Path], format: str, *names: str) -> Iterator[Path]:
@@ -221,24 +230,22 @@ def _read_autorag(files: Sequence[Path]) -> _ForeignSet:
             raise InputError(f"{where}: chunk {chunk.chunk_id} is in the table twice")
         found.add_chunk(where, chunk, OWN)
     for where, fields in parquet_rows(qa):
-        groups = _groups(where, fields.get("retrieval_gt"))
-        found.chunks_of(where, chain(*groups), corpus)
-        ids = [group[0] for group in groups] or fields.get("chunk_ids") or []
         given = fields.get("generation_gt")
         answers = [given] if isinstance(given, str) else given or []
         if not isinstance(answers, list) or not all(isinstance(answer, str) for answer in answers):
             raise InputError(f"{where}, column generation_gt: must be a list of texts")
-        more = {"answer_variants": answers[1:]} if len(answers) > 1 else {}
-        if ids:
-            question = required(where, fields, "query")
-            row = {"id": required(where, fields, "qid"), "question": question}
-            found.add_sample(
-                where,
-                row | {"answer": "".join(answers[:1])},
-                found.chunks_of(where, ids, corpus),
-                retrieval_gt=groups,
-                metadata=_others(where, fields, (*_QA, "chunk_ids")) | more,
-            )
+        others = {"answer_variants": answers[1:]} if answers[1:] else {}
+        row = {
+            "id": required(where, fields, "qid"),
+            "question": required(where, fields, "query"),
+            "answer": "".join(answers[:1]),
+        }
+        found.add_row(
+            where,
+            row | {name: fields.get(name) for name in ("retrieval_gt", "chunk_ids")},
+            corpus,
+            metadata=_others(where, fields, (*_QA, "chunk_ids")) | others,
+        )
     return found
 
 
@@ -257,21 +264,15 @@ def _read_csv(files: Sequence[Path]) -> _ForeignSet:
             where, chunk_of(where, {**fields, "chunk_id": required(where, fields, "chunk_id")})
         )
     for where, fields in asked:
-        ids = fields.get("chunk_ids", fields.get("retrieval_gt"))
-        if not isinstance(ids, list) or not ids:
-            raise InputError(f"{where}, column chunk_ids: must be a list of chunk ids")
-        groups = _groups(where, fields.get("retrieval_gt", [[name] for name in ids]))
-        if "chunk_ids" not in fields:
-            ids = [group[0] for group in groups]
-        found.chunks_of(where, chain(*groups), corpus)
-        found.add_sample(
+        is_kept = found.add_row(
             where,
             fields,
-            found.chunks_of(where, ids, corpus),
-            retrieval_gt=groups,
+            corpus,
             probability=fields.get("probability"),
             metadata={name: fields[name] for name in ("kind", "conversation") if fields.get(name)},
         )
+        if not is_kept:
+            raise InputError(f"{where}, column chunk_ids: must be a list of chunk ids")
     return found
 
 

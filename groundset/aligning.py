@@ -136,8 +136,8 @@ def carry_over(options: AlignOptions) -> Run:
     """
     check_new(options.out)
     run = open_run(options.run)
-    options = _cut_alike(options, run.record.get("configuration") or {})
-    used = (run.record.get("models") or {}).get("embedder") or {}
+    options = _cut_alike(options, run.record["configuration"])
+    used = run.record["models"].get("embedder", {})
     embedder = embed.open_embedder(options.embedder or used.get("name") or DEFAULT_EMBEDDER)
     cut = options.model_dump(mode="json", include=options.with_fact("cuts")) | {
         "merge": options.merge or 1

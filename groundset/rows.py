@@ -221,17 +221,10 @@ def _write_rows() -> None:
                     number += 1
     except MemoryError:
         return  # without a last line, the parent reports the limit
-    except pyarrow.ArrowException as error:
+    except (pyarrow.ArrowException, OSError) as error:  # the latter for invalid bytes
         failure = f" is not a parquet file ({first_line(error)})"
-    except UnicodeError:
-        failure = ": its texts are not UTF-8"
-    except OSError as error:  # pyarrow raises it for invalid bytes
-        failure = f" is damaged ({first_line(error)})"
-    except (
-        OverflowError,
-        ValueError,
-        RecursionError,
-    ) as error:  # for example a date after the year 9999
+    # A text that is not UTF-8, or a date after the year 9999.
+    except (OverflowError, ValueError, RecursionError) as error:
         failure = f", after row {number}: {first_line(error)}"
     out.write(json.dumps(failure) + "\n")
     out.flush()

@@ -84,7 +84,7 @@ _HOME = re.compile(r"(?:home|users)[/\\][^/\\]*[/\\]*$", re.IGNORECASE)
 
 def public_record(record: Mapping[str, Any]) -> dict[str, Any]:
     """Return what is published of ``run.json``."""
-    configuration, models = record.get("configuration") or {}, record.get("models") or {}
+    configuration, models = record["configuration"], record["models"]
     return {
         **{name: _without_paths(record[name]) for name in _RECORD if record.get(name) is not None},
         "configuration": {
@@ -94,11 +94,11 @@ def public_record(record: Mapping[str, Any]) -> dict[str, Any]:
         },
         "models": {
             role: {
-                "name": public_model(str(models[role].get("name") or "")),
+                "name": public_model(models[role]["name"]),
                 "sha256": models[role].get("sha256"),
             }
             for role in _ROLES
-            if isinstance(models.get(role), Mapping)
+            if role in models
         },
     }
 
@@ -217,19 +217,13 @@ def card(
         name=repo.partition("/")[2],
         repo=repo,
         licence=licence,
-        questions=len(samples),
-        passages=len(found.chunks),
-        sources=len(found.documents),
+        found=found,
         splits=rows,
-        unanswerable=sum(not sample.retrieval_gt for sample in samples),
         languages=_listed(sample.language for sample in samples),
         recipe=recipe,
         origins=listed(_origins(samples, record)),
         personal=listed(held_personal(found.chunks)),
-        models=[
-            (_ROLES[role], model["name"], model["sha256"] or "")
-            for role, model in record["models"].items()
-        ],
+        roles=_ROLES,
         reviews=_reviews(found),
     )
     return f"---\n{yaml.safe_dump(front, allow_unicode=True, sort_keys=False)}---\n{text}"
@@ -254,9 +248,7 @@ def _reviews(found: EvaluationSet) -> dict[str, int] | None:
     given = signed(run).values()
     if (share := wilson(sum(given), len(given))) is None:
         return None
-    shown = {
-        name: round(100 * part) for name, part in zip(("share", "low", "high"), share, strict=True)
-    }
+    shown = {name: round(100 * part) for name, part in share._asdict().items()}
     return {"read": len(given), "signed": sum(given), **shown}
 
 

@@ -40,8 +40,6 @@ from groundset.run.run import open_run
 
 CARD, PROVENANCE = "README.md", "groundset.json"
 _DATA = tuple(f"/data/{config}/*-?????-of-?????.parquet" for config in (QA, CORPUS))
-_PART = r"[A-Za-z0-9_](?:[\w.-]{0,94}[A-Za-z0-9_])?"
-_REPO = re.compile(rf"(?!.*(--|\.\.|\.git$)){_PART}/{_PART}", re.ASCII)
 _LICENCE = re.compile(r"[a-z0-9][a-z0-9.+-]*")
 _ROW_GROUP = 20_000  # rows; tens of megabytes, the unit in which viewers and streams read
 _KIND = "dataset"
@@ -81,8 +79,11 @@ class PushOptions(Options):
     @field_validator("repo")
     @classmethod
     def _check_repo(cls, repo: str) -> str:
-        if not _REPO.fullmatch(repo):
-            raise ValueError("must be owner/name; use letters, digits, ., - and _")
+        from huggingface_hub.utils import validate_repo_id
+
+        validate_repo_id(repo)
+        if "/" not in repo:
+            raise ValueError("must be owner/name")
         return repo
 
     @field_validator("licence")

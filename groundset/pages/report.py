@@ -30,7 +30,7 @@ from groundset.run.subjects import unasked
 from groundset.stats import Values, bootstrap_mean, resampling_units, wilson
 
 NAME = "report.html"
-_QUESTIONS, _DOCUMENTS, _BARS = 500, 100, 12  # shown at most
+_QUESTIONS = 500  # shown at most
 Figures = dict[str, Any]
 
 EARLY = 5  # the best ranks that count as found early
@@ -99,11 +99,6 @@ def report_page(run: Run, queries: Run | None = None) -> str:
         "report.html",
         figures=figures,
         questions=[_question(each, reviews[each.id]) for each in run.samples[:_QUESTIONS]],
-        most_questions=max(
-            [1, *(row["samples"] + row["refused"] for row in figures["made"]["by_document"])]
-        ),
-        shown_documents=_DOCUMENTS,
-        shown_bars=_BARS,
         early=EARLY,
         version=__version__,
     )
@@ -111,13 +106,10 @@ def report_page(run: Run, queries: Run | None = None) -> str:
 
 def report_record(run: Run, queries: Run | None = None) -> Figures:
     """Return the figures of a run as JSON types; see the head of this module."""
-    models = run.record.get("models") or {}
     return {
         "run": run.folder.resolve().name,
         "status": run.status,
-        "models": {
-            role: model["name"] for role, model in models.items() if model and "name" in model
-        },
+        "models": {role: model["name"] for role, model in run.record["models"].items()},
         "made": _made(run),
         "retrieval": _retrieval(run),
         "variety": _variety(run),
@@ -164,8 +156,8 @@ def _made(run: Run) -> Figures:
     titles = Counter(document.title for document in documents)
     return {
         "samples": len(run.samples),
-        "asked": run.record.get("asked"),
-        "attempts": run.record.get("attempts"),
+        "asked": run.record["asked"],
+        "attempts": run.record["attempts"],
         "kept": share(len(run.samples), len(run.samples) + len(refused)),
         "signed": share(sum(verdicts.values()), len(verdicts)),
         "documents": {"used": len(made), "of": len(run.documents)},
@@ -230,7 +222,7 @@ def _retrieval(run: Run) -> Figures:
     return {
         "questions": len(samples),
         "unanswerable": len(run.samples) - len(samples),
-        "max_rank": (run.record.get("configuration") or {}).get("max_rank"),
+        "max_rank": run.record["configuration"].get("max_rank"),
         "resampled": "documents" if by_document else "questions",
         "first": mean(rank == 1 for rank in ranks),
         "early": mean(rank is not None and rank <= EARLY for rank in ranks),

@@ -124,8 +124,6 @@ def make_app(run: Run, reviewer: str, token: str) -> Flask:
     def page(template: str, **values: Any) -> str:
         with Store(database, read_only=True) as store:
             verdicts = latest_reviews(store.reviews())
-        counts = tallies(samples, verdicts)
-        own = next((each for each in counts if each.reviewer == reviewer), None)
         return render(
             template,
             base=f"/{token}",
@@ -134,8 +132,7 @@ def make_app(run: Run, reviewer: str, token: str) -> Flask:
             samples=samples,
             reviewer=reviewer,
             verdicts=verdicts,
-            tallies=counts,
-            own_tally=own,
+            tallies=tallies(samples, verdicts),
             **values,
         )
 

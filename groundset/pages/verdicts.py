@@ -298,7 +298,7 @@ def _label(run: Run, sample: Sample, reviews: Sequence[Review]) -> dict[str, Any
         "label": "good" if reason == "ok" else "bad",
         "reason": reason,
         "explanation": said,
-        "origin": ((run.record.get("models") or {}).get("lm") or {}).get("name", "unknown"),
+        "origin": run.record["models"].get("lm", {}).get("name", "unknown"),
         "language": sample.language,
     }
     if answer and sample.answer.strip() and len({label for _, label in reasons}) == 1:

@@ -445,10 +445,10 @@ def _check_same(out: Path, stored: Mapping[str, Any] | None, identity: Mapping[s
             told = {
                 "documents": "was made of other documents",
                 "version": f"was made by groundset {old}",
+                "questions": "was made of other --questions",
+                "compiled": "used other compiled states (--compiled)",
+                "program": "used another state of its program (--recipe)",
             }
-            told["questions"] = "was made of other --questions"
-            told["compiled"] = "used other compiled states (--compiled)"
-            told["program"] = "used another state of its program (--recipe)"
             what = told.get(name, f"has {option_name(GenerateOptions, name)} {old}, not {new}")
             carry = "carry it over with `groundset align`, or " if name == "documents" else ""
             mend = f"{carry}begin another one, in another --out; `groundset export` joins several"

@@ -39,6 +39,16 @@ SELECTED = (
     "Only questions whose chunks searches by meaning and by words find at different ranks were kept"
     " (--hard): differences between systems count, levels of measures are no levels."
 )
+# What is known of a run that was not generated, unless it says more.
+_UNKNOWN: Mapping[str, Any] = {
+    "configuration": {},
+    "models": {},
+    "compiled": {},
+    "thresholds": {},
+    "versions": {},
+    "documents": 0,
+    "chunks": 0,
+}
 _MOST_PAIRS = 5  # of documents
 _REASONS = 3  # of each step
 
@@ -54,6 +64,7 @@ def run_record(store: Store, attempts: Sequence[Attempt]) -> dict[str, Any]:
     rejects = [reject for attempt in attempts for reject in attempt.result.rejects]
     usage, price = store.usage(), store.meta("price")
     record = {
+        **_UNKNOWN,
         "status": store.meta("status") or "running",
         **{name: store.meta(name) for name in ("reason", "asked", "started", "ended")},
         **counts(samples, rejects),
@@ -77,8 +88,7 @@ def run_record(store: Store, attempts: Sequence[Attempt]) -> dict[str, Any]:
             "per_sample": total / len(samples) if samples else None,
         }
     record |= store.meta("record") or {}
-    is_selected = (record.get("configuration") or {}).get("hard")
-    return record | ({"selected": SELECTED} if is_selected else {})
+    return record | ({"selected": SELECTED} if record["configuration"].get("hard") else {})
 
 
 def counts(samples: Sequence[Sample], rejects: Sequence[Reject]) -> dict[str, Any]:
@@ -217,16 +227,25 @@ def library_versions() -> dict[str, str]:
     return versions
 
 
-def summary(run: "Run") -> list[str]:
-    """Return the lines that end a run."""
-    record, folder = run.record, shlex.quote(str(run.folder))
-    lines = [*account(run), *_sight(run), f"Files: {run.folder / SAMPLES}, {REJECTS}, {RECORD}."]
-    if record["status"] in ("interrupted", "failed", "budget"):
-        more = " with a larger budget" if record["status"] == "budget" else ""
-        return [*lines, f"To go on: the same command{more}."]
-    used = f"review {folder}, or groundset export {folder} --format autorag --out DIR"
-    none = f"show {folder} --rejects says why; a larger --lm in another --out makes more"
-    return [*lines, f"Next: groundset {used if len(run) else none}"]
+def summary(run: "Run") -> Iterator[str]:
+    """Yield the lines that end a run."""
+    status, folder = run.status, shlex.quote(str(run.folder))
+    yield from account(run)
+    yield from _sight(run)
+    yield f"Files: {run.folder / SAMPLES}, {REJECTS}, {RECORD}."
+    if status in ("interrupted", "failed", "budget"):
+        more = " with a larger budget" if status == "budget" else ""
+        yield f"To go on: the same command{more}."
+    elif len(run):
+        yield (
+            f"Next: groundset review {folder}, or groundset export {folder} --format autorag"
+            " --out DIR"
+        )
+    else:
+        yield (
+            f"Next: groundset show {folder} --rejects says why; a larger --lm in another --out"
+            " makes more"
+        )
 
 
 def _sight(run: "Run") -> Iterator[str]:
@@ -240,56 +259,51 @@ def _sight(run: "Run") -> Iterator[str]:
         yield selected
 
 
-def account(run: "Run") -> list[str]:
-    """Return the lines on what was kept, what was refused and what it cost."""
+def account(run: "Run") -> Iterator[str]:
+    """Yield the lines on what was kept, what was refused and what it cost."""
     record = run.record
-    lines = [
+    yield (
         f"Kept {record['accepted']} of"
         f" {counted(record['asked'], 'sample')}{_counts(record['evolutions'])} from"
-        f" {counted(record['attempts'], 'attempt')} on {counted(record.get('chunks', 0), 'chunk')}"
-        f" of {counted(record.get('documents', 0), 'document')}."
-    ]
+        f" {counted(record['attempts'], 'attempt')} on {counted(record['chunks'], 'chunk')}"
+        f" of {counted(record['documents'], 'document')}."
+    )
     if record["surplus"]:
-        lines.append(
-            f"{counted(record['surplus'], 'good question')} beyond that: used when --size grows."
-        )
+        yield f"{counted(record['surplus'], 'good question')} beyond that: used when --size grows."
     if record["unsure"]:
-        lines.append(
+        yield (
             f"{counted(record['unsure'], 'question')} unsure: `groundset review` shows what was"
             " read, and takes your answers."
         )
     if record["kinds"]:
-        lines.append(f"Kinds of question: {listed(record['kinds'])}.")
+        yield f"Kinds of question: {listed(record['kinds'])}."
     if record["reason"]:
-        lines.append(f"{record['reason'][:1].upper()}{record['reason'][1:]}.")
+        yield f"{record['reason'][:1].upper()}{record['reason'][1:]}."
     if record["alternatives"]:
-        lines.append(
+        yield (
             f"{counted(record['alternatives'], 'question')} can also be answered from another"
             " chunk."
         )
-    lines += [
-        f"{pair['first']} and {pair['second']} say different things"
-        f" ({counted(pair['questions'], 'question')}): metadata.variants has their answers."
-        for pair in contradictions(run)[:_MOST_PAIRS]
-    ]
+    for pair in contradictions(run)[:_MOST_PAIRS]:
+        yield (
+            f"{pair['first']} and {pair['second']} say different things"
+            f" ({counted(pair['questions'], 'question')}): metadata.variants has their answers."
+        )
     questions = [each for each in run.rejects if each.question and each.step != UNSURE]
     passages = [each for each in run.rejects if not each.question]
     for what, rejects in (("question", questions), ("passage", passages)):
         if rejects:
-            lines.append(f"Refused {counted(len(rejects), what)}: {_by_step(rejects)}.")
+            yield f"Refused {counted(len(rejects), what)}: {_by_step(rejects)}."
     if record["calls"]:
-        lines.append(
+        yield (
             f"Took {duration(record['seconds'])}, {counted(record['calls'], 'call')} with"
             f" {record['prompt_tokens']:,} prompt tokens ({record['cached_tokens']:,} cached) and"
             f" {record['generated_tokens']:,} generated ones."
         )
     if record["cost"]:
         each = record["cost"]["per_sample"]
-        lines.append(
-            "Cost"
-            f" {record['cost']['total']:,.2f}{'' if each is None else f', {each:,.4f} a sample'}."
-        )
-    return lines
+        sample = "" if each is None else f", {each:,.4f} a sample"
+        yield f"Cost {record['cost']['total']:,.2f}{sample}."
 
 
 def contradictions(run: "Run") -> list[dict[str, Any]]:

@@ -177,15 +177,8 @@ class Run(Sequence[Sample]):
         :meth:`save`.
         """
         samples = tuple(sample for sample in self.samples if predicate(sample))
-        shared = {"corpus", "chunks", "vectors"} & self.__dict__.keys()  # if they were read
-        return Run(
-            self.folder,
-            samples=samples,
-            rejects=self.rejects,
-            reviews=self.reviews,
-            record=self.record | counts(samples, self.rejects),
-            **{name: self.__dict__[name] for name in shared},
-        )
+        kept = {"samples": samples, "record": self.record | counts(samples, self.rejects)}
+        return Run(self.folder, **{**vars(self), **kept, "is_saved": False})
 
     def save(self, out: str | Path) -> "Run":
         """Write the run to a new folder with the reviews of its samples, and return it.
@@ -421,7 +414,7 @@ def _rejects(run: Run, options: ShowOptions) -> Iterator[_Entry]:
     if unknown := [step for step in options.step if step not in steps]:
         known = ", ".join(sorted(steps)) or "none"
         raise InputError(f"--step {unknown[0]}: it refused nothing; steps that did: {known}")
-    thresholds = run.record.get("thresholds") or {}
+    thresholds = run.record["thresholds"]
     for result in (attempt.result for attempt in run.attempts):
         sample = result.sample
         for reject in result.rejects:

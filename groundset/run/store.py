@@ -379,11 +379,7 @@ def holds_run(folder: Path) -> bool:
     )
     if reason:
         raise InputError(f"--out {folder}: {reason}")
-    names = (
-        {path.name for path in folder.iterdir() if not is_leftover(path.name)}
-        if folder.exists()
-        else set()
-    )
+    names = {path.name for path in folder.glob("*") if not is_leftover(path.name)}
     # A process that was killed before it wrote the database has left a corpus, or an empty log.
     if DATABASE not in names and (others := sorted(names - {CORPUS, *_FILES})):
         raise InputError(

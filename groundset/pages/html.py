@@ -18,6 +18,7 @@ from markupsafe import Markup
 
 from groundset.files import encodable
 from groundset.printing import counted, printable
+from groundset.programs.text import one_line
 
 _FOLDER = Path(__file__).parent / "templates"
 _Span = tuple[int, int]
@@ -60,8 +61,10 @@ def _environment() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.globals.update(asset=asset, policy=policy)
-    environment.filters.update(percent=lambda share: f"{100 * share:.0f} %", counted=counted)
+    environment.globals.update(asset=asset, policy=policy, marked=marked, excerpt=excerpt)
+    environment.filters.update(
+        percent=lambda share: f"{100 * share:.0f} %", counted=counted, one_line=one_line
+    )
     return environment
 
 

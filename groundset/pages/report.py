@@ -5,7 +5,7 @@ median with its quartiles, and the number of values. It is None where there are 
 """
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -15,17 +15,16 @@ from groundset import __version__, stats
 from groundset.agreement import own_questions, side_of
 from groundset.files import check_target, is_stream, json_text, write_text
 from groundset.options import Options, option
-from groundset.pages.html import excerpt, marked, render
+from groundset.pages.html import render
 from groundset.printing import say, say_lines
 from groundset.programs.errors import InputError
-from groundset.programs.text import one_line, tokens
-from groundset.programs.types import Reject, Sample
+from groundset.programs.text import tokens
+from groundset.programs.types import Reject
 from groundset.retrieval.gold import gold
 from groundset.retrieval.index import last_rank, ranks_of, settled
 from groundset.retrieval.retrievers import bm25
 from groundset.run.record import contradictions, frequencies, latest_reviews, signed
 from groundset.run.run import Run, open_run
-from groundset.run.store import Review
 from groundset.run.subjects import unasked
 from groundset.stats import Values, bootstrap_mean, resampling_units, wilson
 
@@ -98,7 +97,8 @@ def report_page(run: Run, queries: Run | None = None) -> str:
     return render(
         "report.html",
         figures=figures,
-        questions=[_question(each, reviews[each.id]) for each in run.samples[:_QUESTIONS]],
+        samples=run.samples[:_QUESTIONS],
+        reviews=reviews,
         early=EARLY,
         version=__version__,
     )
@@ -116,14 +116,6 @@ def report_record(run: Run, queries: Run | None = None) -> Figures:
         "cost": _cost(run),
         **({"queries": _wording(queries)} if queries else {}),
     }
-
-
-def _question(sample: Sample, reviews: Mapping[str, Review]) -> dict[str, Any]:
-    passages = [
-        (chunk, excerpt(marked(one_line(chunk.passage), sample.evidence, sample.answer)))
-        for chunk in sample.contexts
-    ]
-    return {"sample": sample, "passages": passages, "reviews": list(reviews.values())}
 
 
 def share(part: int, whole: int) -> Figures | None:

@@ -22,7 +22,7 @@ from werkzeug.serving import WSGIRequestHandler, make_server
 from werkzeug.wrappers import Response as AnyResponse
 
 from groundset.options import Options, option
-from groundset.pages.html import marked, policy, render
+from groundset.pages.html import policy, render
 from groundset.pages.verdicts import (
     REASONS,
     agreements,
@@ -37,7 +37,7 @@ from groundset.pages.verdicts import (
 from groundset.printing import counted, say
 from groundset.programs.errors import GroundsetError, InputError
 from groundset.programs.forms import UNSURE
-from groundset.programs.types import Chunk, Sample
+from groundset.programs.types import Sample
 from groundset.run.record import latest_reviews, write_files
 from groundset.run.run import Run, open_run
 from groundset.run.store import DATABASE, Review, Store
@@ -45,7 +45,6 @@ from groundset.run.store import DATABASE, Review, Store
 _HOST, _HOSTS = "127.0.0.1", ("127.0.0.1", "localhost")
 _MAX_BODY = 100_000  # bytes
 _IDLE_SECONDS = 10.0  # after which a connection is closed
-_SURROUNDING = 1_000  # characters shown before and after a passage
 _HEADERS = {
     "Content-Security-Policy": f"{policy('page.css', 'review.js')}; frame-ancestors 'none'",
     "Cache-Control": "no-store",
@@ -140,27 +139,15 @@ def make_app(run: Run, reviewer: str, token: str) -> Flask:
         """Return the page of a sample; ``form`` has the error and what is kept in the form."""
         read = readings_of(sample, run.chunks)
         chunks = {each.chunk_id: each for each in sample.contexts}
-        chunks |= {name: run.chunks[name] for name in read}
-        passages = [
-            (each, marked(each.text, sample.evidence, sample.answer), *around(each), read.get(name))
-            for name, each in chunks.items()
-        ]
         return page(
             "item.html",
             number=number,
             sample=sample,
-            passages=passages,
-            is_own=read,
+            chunks=chunks | {name: run.chunks[name] for name in read},
+            documents=run.documents,
+            readings=read,
             form=form,
             after=request.args.get("after", 0, int),
-        )
-
-    def around(chunk: Chunk) -> tuple[str, str]:
-        """Return the text before and after a chunk in its document."""
-        text = run.documents[chunk.doc_id].text if chunk.doc_id in run.documents else ""
-        return (
-            text[max(0, chunk.start - _SURROUNDING) : chunk.start],
-            text[chunk.end : chunk.end + _SURROUNDING],
         )
 
     def go_on(after: int) -> AnyResponse:

@@ -281,7 +281,7 @@ class _Carrying:
 
     def __init__(self, run: Run, corpus: Corpus) -> None:
         self._chunks, self._old = run.chunks, _texts(run.corpus)
-        self._new_chunks = {chunk.chunk_id: chunk for chunk in corpus.chunks}
+        self._new_chunks = corpus.by_id
         self._by_path = {text.document.path: text for text in _texts(corpus).values()}
 
     def carry(self, sample: Sample) -> Sample | str:

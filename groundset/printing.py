@@ -112,11 +112,10 @@ class Progress(AbstractContextManager["Progress"]):
         self._guard = threading.RLock()
         self._closed = threading.Event()
         self._phase, self._done, self._total, self._since = "", 0, 0, time.monotonic()
-        self._is_running = False
         self._attempts = self._new = 0
         self._heard: float | None = None  # when a step has answered last
         self._rejects: list[Reject] = []
-        self._answers_from = "the model"
+        self._answers_from = ""  # while no attempts are made
         self._usage: Callable[[], Mapping[str, float]] = dict
         self._shown = 0.0  # when a plain line was last printed
         self._is_notebook = self._console.is_jupyter
@@ -141,7 +140,7 @@ class Progress(AbstractContextManager["Progress"]):
         with self._guard:
             self._phase, self._done, self._total = doing, 0, total or 0
             self._since = time.monotonic()
-            self._is_running, self._shown = False, 0.0
+            self._answers_from, self._shown = "", 0.0
 
     def advance(self, count: int = 1) -> None:
         """Count finished items of the phase."""
@@ -163,8 +162,7 @@ class Progress(AbstractContextManager["Progress"]):
         """
         self.phase("", size)
         with self._guard:
-            self._is_running, self._done = True, accepted
-            self._answers_from, self._usage = answers_from, usage
+            self._done, self._answers_from, self._usage = accepted, answers_from, usage
 
     def step(self, record: "StepRecord") -> None:  # noqa: ARG002 - what it said is not shown yet
         """Hear that a step has answered."""
@@ -217,7 +215,7 @@ class Progress(AbstractContextManager["Progress"]):
     def _state(self) -> str:
         """Return what is going on as one line; empty between phases."""
         waited = time.monotonic() - self._since
-        if not self._is_running:
+        if not self._answers_from:
             done = f": {self._done:,} of {self._total:,}" if self._total else ""
             since = f" since {duration(waited)}" if waited >= 2 else ""
             return f"{self._phase}{done}{since}" if self._phase else ""

@@ -280,14 +280,11 @@ def headings_of(where: str, fields: Mapping[str, Any]) -> tuple[str, ...]:
 
 def span_of(where: str, fields: Mapping[str, Any]) -> tuple[int, int] | None:
     """Return the offsets in ``start_end_idx``, or in ``start`` and ``end``, or None."""
-    span = fields.get("start_end_idx")
-    if span is None and None not in (fields.get("start"), fields.get("end")):
-        span = [fields["start"], fields["end"]]
-    if span is None:
-        return None
-    match span:
+    match fields.get("start_end_idx") or [fields.get("start"), fields.get("end")]:
         case [int(start), int(end)]:
             return start, end
+        case [None, _] | [_, None]:
+            return None
     raise InputError(f"{where}, column start_end_idx: must be two whole numbers")
 
 

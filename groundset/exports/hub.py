@@ -4,7 +4,6 @@ Paths of this machine, addresses of servers, and texts of users in options are n
 token is never stored or shown.
 """
 
-import hashlib
 import os
 import re
 from collections.abc import Iterator
@@ -34,6 +33,7 @@ from groundset.options import Options, option
 from groundset.printing import say
 from groundset.privacy import without_secrets
 from groundset.programs.errors import GroundsetError, HubError, InputError
+from groundset.programs.text import text_id
 from groundset.programs.types import Chunk, Sample
 from groundset.run.record import listed
 from groundset.run.run import open_run
@@ -79,7 +79,7 @@ class PushOptions(Options):
     @field_validator("repo")
     @classmethod
     def _check_repo(cls, repo: str) -> str:
-        from huggingface_hub.utils import validate_repo_id
+        from huggingface_hub.utils import validate_repo_id  # type: ignore[attr-defined]
 
         validate_repo_id(repo)
         if "/" not in repo:
@@ -155,7 +155,7 @@ def _portable(found: EvaluationSet) -> EvaluationSet:
     """
 
     def named(name: str) -> str:
-        return hashlib.sha256(name.encode()).hexdigest()[:16] if is_local(name) else name
+        return text_id(name) if is_local(name) else name
 
     def moved(chunk: Chunk) -> Chunk:
         return chunk.model_copy(

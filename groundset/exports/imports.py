@@ -4,7 +4,6 @@ Documents are rebuilt from their chunks; see :mod:`groundset.corpus.own`. Values
 place for are kept in the metadata, of questions as ``imported``.
 """
 
-import hashlib
 from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from contextlib import suppress
 from itertools import chain
@@ -21,7 +20,7 @@ from groundset.printing import Progress, say
 from groundset.programs.errors import InputError
 from groundset.programs.faq import ANSWERED, ASKED
 from groundset.programs.languages import language_of
-from groundset.programs.text import MAX_READ, plain
+from groundset.programs.text import MAX_READ, plain, text_id
 from groundset.programs.types import Chunk, Sample
 from groundset.programs.untrusted import first_fault
 from groundset.retrieval import embed
@@ -102,7 +101,8 @@ def import_files(options: ImportOptions) -> Run:
         found = _READERS[options.format](options.files)
         if not found.samples:
             raise InputError(f"{', '.join(map(str, options.files))}: there is no question")
-        documents, chunks = rebuilt(found.chunks, encodable(options.files[0].name))
+        names = [encodable(file.name) for file in options.files]
+        documents, chunks = rebuilt(found.chunks, names[0])
         by_id = {chunk.chunk_id: chunk for chunk in chunks}
         samples = [
             sample.model_copy(
@@ -110,7 +110,6 @@ def import_files(options: ImportOptions) -> Run:
             )
             for sample in found.samples.values()
         ]
-        names = [encodable(file.name) for file in options.files]
         return save_ranked(
             options.out,
             embed.open_embedder(options.embedder),
@@ -143,7 +142,7 @@ class _ForeignSet:
         }
         has_title = chunk.title or (own and facts.get("title") == "")
         about = {
-            "doc_id": chunk.doc_id or (_digest(path) if path else chunk.chunk_id),
+            "doc_id": chunk.doc_id or (text_id(path) if path else chunk.chunk_id),
             # Knows both kinds of slashes.
             "title": chunk.title if has_title else PureWindowsPath(path).stem,
             "metadata": others | {OFFSETS: facts.get(OFFSETS)},
@@ -160,7 +159,7 @@ class _ForeignSet:
         question = required(where, fields, "question")
         answer = optional(where, fields, "answer") or ""
         ids = [chunk.chunk_id for chunk in contexts]
-        name = optional(where, fields, "id") or _digest(question, answer, *ids)
+        name = optional(where, fields, "id") or text_id(question, answer, *ids)
         language = optional(where, fields, "language")
         if name in self.samples:
             raise InputError(f"{where}: question {name} is there twice")
@@ -205,10 +204,8 @@ class _ForeignSet:
 
 def _tables(files: Sequence[Path], format: str, *names: str) -> Iterator[Path]:
     """Yield the files of these names, which are given, or their folder."""
-    inside = [
-        path / name for path in files if path.is_dir() for name in names if (path / name).exists()
-    ]
-    named = {file.name: file for file in (*inside, *(path for path in files if not path.is_dir()))}
+    given = chain(*([path / name for name in names] if path.is_dir() else [path] for path in files))
+    named = {file.name: file for file in given if file.exists()}
     if sorted(named) != sorted(names):
         raise InputError(
             f"{', '.join(map(str, files))}: {format} is two files, {' and '.join(names)}; name both"
@@ -278,10 +275,10 @@ def _read_csv(files: Sequence[Path]) -> _ForeignSet:
 
 def _check_columns(file: Path, rows: Sequence[Row], *names: str) -> None:
     """Refuse a table that lacks columns, naming all of them; ``|`` stands between alternatives."""
-    there = set(rows[0][1]) if rows else set()
-    missing = [name.replace("|", " or ") for name in names if there.isdisjoint(name.split("|"))]
-    if rows and missing:
-        raise InputError(f"{file}: there is no column {', '.join(missing)}; name them so")
+    for _, there in rows[:1]:
+        missing = [name for name in names if there.keys().isdisjoint(name.split("|"))]
+        if told := ", ".join(missing).replace("|", " or "):
+            raise InputError(f"{file}: there is no column {told}; name them so")
 
 
 def _groups(where: str, value: Any) -> tuple[tuple[str, ...], ...]:
@@ -345,7 +342,7 @@ def _contexts(where: str, fields: Mapping[str, Any], found: _ForeignSet) -> list
     chunks: dict[str, Chunk] = {}
     where = f"{where}, contexts"
     for context in contexts:
-        name = optional(where, context, "chunk_id") or _digest(str(context.get("text")))
+        name = optional(where, context, "chunk_id") or text_id(str(context.get("text")))
         chunk = found.add_chunk(where, chunk_of(where, {**context, "chunk_id": name}))
         chunks[chunk.chunk_id] = chunk
     return list(chunks.values())
@@ -360,11 +357,6 @@ def _others(where: str, fields: Mapping[str, Any], known: Container[str]) -> dic
     extra, earlier = metadata_of(where, {"metadata": unknown}), metadata.get("imported")
     imported = earlier | extra if isinstance(earlier, dict) else extra
     return metadata | ({"imported": imported} if extra else {})
-
-
-def _digest(*texts: str) -> str:
-    """Return a short id for texts that came without one."""
-    return hashlib.sha256("\0".join(texts).encode("utf-8", "surrogatepass")).hexdigest()[:16]
 
 
 _READERS: Mapping[str, Callable[[Sequence[Path]], _ForeignSet]] = {

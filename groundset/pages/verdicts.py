@@ -17,7 +17,7 @@ from groundset.programs.checks import evidence_in
 from groundset.programs.errors import InputError
 from groundset.programs.forms import MULTI, SIMPLE, UNANSWERABLE
 from groundset.programs.languages import LANGUAGES
-from groundset.programs.text import MAX_READ, plain
+from groundset.programs.text import MAX_READ, plain, text_id
 from groundset.programs.types import Chunk, Sample
 from groundset.retrieval.index import round_trip
 from groundset.rows import named_rows, optional, required
@@ -287,10 +287,9 @@ def _label(run: Run, sample: Sample, reviews: Sequence[Review]) -> dict[str, Any
     if not reason:
         return "refused without a reason"
     passage = "\n\n".join(plain(chunk.text[:MAX_READ]) for chunk in sample.contexts)
-    digest = hashlib.sha256(f"{sample.question}\0{passage}".encode()).hexdigest()
     said = "; ".join(dict.fromkeys(review.note for review in reviews if review.note))
     row: dict[str, Any] = {
-        "id": f"review-{digest[:16]}",
+        "id": f"review-{text_id(sample.question, passage)}",
         "document": Path(paths[0]).stem,
         "topic": plain(sample.contexts[0].topic),
         "passage": passage,

@@ -90,7 +90,7 @@ def _given_lines(options: CommandOptions, questions: Iterable[str], made: int) -
 
 def _lines(options: CommandOptions, corpus: Corpus, compiled: Compiled, made: int) -> Iterator[str]:
     """Yield what will be asked, and what that takes."""
-    asked = askable(corpus, corpus.order(options.seed), options)
+    asked = askable(corpus, options)
     left = max(0, (options.size or options.row.size or len(asked)) - made)
     usable, share, line = _usable(asked, options, corpus, compiled)
     yield line

@@ -6,9 +6,9 @@ import platform
 import shlex
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from importlib import metadata
 from itertools import zip_longest
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from groundset import __version__
@@ -19,7 +19,7 @@ from groundset.programs.forms import UNSURE
 from groundset.programs.types import Reject, Sample
 from groundset.programs.untrusted import numbered_lines
 from groundset.retrieval.index import settled
-from groundset.run.store import RECORD, REJECTS, SAMPLES, Attempt, Review, Store
+from groundset.run.store import RECORD, REJECTS, SAMPLES, Attempt, Review, State, Store
 from groundset.stats import sight
 
 if TYPE_CHECKING:
@@ -40,7 +40,7 @@ SELECTED = (
     " (--hard): differences between systems count, levels of measures are no levels."
 )
 # What is known of a run that was not generated, unless it says more.
-_UNKNOWN: Mapping[str, Any] = {
+UNKNOWN: Mapping[str, Any] = {
     "configuration": {},
     "models": {},
     "compiled": {},
@@ -60,23 +60,21 @@ def run_record(store: Store, attempts: Sequence[Attempt]) -> dict[str, Any]:
     written when the run began. ``counts`` has, by step, how often it was tried and how many
     candidates it refused. ``call_seconds`` is the time of all calls, ``seconds`` that of the run.
     """
-    samples = accepted(attempts)
+    samples = samples_in("accepted", attempts)
     rejects = [reject for attempt in attempts for reject in attempt.result.rejects]
     usage, price = store.usage(), store.meta("price")
+    states = Counter(attempt.state for attempt in attempts)
     record = {
-        **_UNKNOWN,
+        **UNKNOWN,
         "status": store.meta("status") or "running",
         **{name: store.meta(name) for name in ("reason", "asked", "started", "ended")},
         **counts(samples, rejects),
         "attempts": len(attempts),
-        "surplus": sum(attempt.state == "surplus" for attempt in attempts),
-        "unsure": sum(attempt.state == "unsure" for attempt in attempts),
+        "surplus": states["surplus"],
+        "unsure": states["unsure"],
         "counts": _step_counts(attempts),
-        **{
-            name: usage[name]
-            for name in ("calls", "prompt_tokens", "cached_tokens", "generated_tokens")
-        },
-        "call_seconds": round(usage["seconds"], 2),
+        "call_seconds": round(usage.pop("seconds"), 2),
+        **usage,
         "seconds": round(store.meta("seconds") or 0.0, 2),
         "cost": None,
     }
@@ -106,11 +104,9 @@ def counts(samples: Sequence[Sample], rejects: Sequence[Reject]) -> dict[str, An
     }
 
 
-def accepted(attempts: Iterable[Attempt]) -> list[Sample]:
-    """Return the accepted samples in the order of their attempts."""
-    return [
-        each.result.sample for each in attempts if each.state == "accepted" and each.result.sample
-    ]
+def samples_in(state: State, attempts: Iterable[Attempt]) -> list[Sample]:
+    """Return the samples in a state, such as the accepted ones, in the order of their attempts."""
+    return [each.result.sample for each in attempts if each.state == state and each.result.sample]
 
 
 def latest_reviews(reviews: Iterable[Review]) -> dict[str, dict[str, Review]]:
@@ -161,29 +157,27 @@ def write_files(store: Store) -> None:
     rejects = (
         reject.model_dump(mode="json") for attempt in attempts for reject in attempt.result.rejects
     )
-    write_rows(folder / SAMPLES, map(sample_row, accepted(attempts)), follow=False)
+    write_rows(folder / SAMPLES, map(sample_row, samples_in("accepted", attempts)), follow=False)
     write_rows(folder / REJECTS, rejects, follow=False)
     write_text(
         folder / RECORD, json_text(run_record(store, attempts), indent=2) + "\n", follow=False
     )
 
 
-def edited(folder: Path, samples: Iterable[Sample]) -> str:
-    """Return a line on samples.jsonl, which is never read, if somebody changed it; else an empty
-    one.
-    """
-    rows = (json_line(sample_row(sample)).encode() for sample in samples)
-    try:
-        lines = (line + b"\n" for _, line in numbered_lines(folder / SAMPLES))
-        if all(line == row for line, row in zip_longest(lines, rows)):
-            return ""
-    except InputError:  # it was moved away, or is no file of rows any more
-        return ""
-    mend = (
-        f"refuse samples with `groundset review {folder}`, or keep some with"
-        " run.filter(...).save(FOLDER) in Python"
-    )
-    return f"{folder / SAMPLES} was changed by hand, which has no effect: {mend}"
+def edited(run: "Run") -> Iterator[str]:
+    """Yield a line on samples.jsonl, which is never read, if somebody changed it."""
+    file = run.folder / SAMPLES
+    rows = (json_line(sample_row(sample)).encode() for sample in run.samples)
+    # It may have been moved away, or be no file of rows any more.
+    with suppress(InputError):
+        lines = (line + b"\n" for _, line in numbered_lines(file))
+        is_same = all(line == row for line, row in zip_longest(lines, rows))
+        if run.status != "running" and not is_same:
+            yield (
+                f"{file} was changed by hand, which has no effect: refuse samples with"
+                f" `groundset review {run.folder}`, or keep some with run.filter(...).save(FOLDER)"
+                " in Python"
+            )
 
 
 def sample_row(sample: Sample) -> dict[str, Any]:

@@ -5,6 +5,7 @@
 import html
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from copy import copy
 from functools import cached_property
 from itertools import count, islice, zip_longest
 from pathlib import Path
@@ -24,13 +25,14 @@ from groundset.programs.errors import InputError, RunError
 from groundset.programs.forms import UNSURE
 from groundset.programs.types import Chunk, Document, Reject, Sample, StepRecord
 from groundset.run.record import (
-    accepted,
+    UNKNOWN,
     account,
     counts,
     edited,
     question_row,
     run_record,
     sample_row,
+    samples_in,
     write_files,
 )
 from groundset.run.store import (
@@ -64,17 +66,7 @@ _COLUMNS = (
     "probability",
 )
 # What a saved run takes from the record of the run that it came from.
-_SETTINGS = (
-    "configuration",
-    "models",
-    "compiled",
-    "documents",
-    "chunks",
-    "skipped",
-    "thresholds",
-    "versions",
-    "source",
-)
+_SETTINGS = (*UNKNOWN, "skipped", "source")
 
 
 class Run(Sequence[Sample]):
@@ -96,13 +88,12 @@ class Run(Sequence[Sample]):
     @cached_property
     def samples(self) -> tuple[Sample, ...]:
         """Return the samples in the order of their attempts."""
-        return tuple(accepted(self.attempts))
+        return tuple(samples_in("accepted", self.attempts))
 
     @cached_property
     def unsure(self) -> tuple[Sample, ...]:
         """Return the user's own questions that wait for a person, without gold."""
-        found = (each.result.sample for each in self.attempts if each.state == "unsure")
-        return tuple(filter(None, found))
+        return tuple(samples_in("unsure", self.attempts))
 
     @cached_property
     def rejects(self) -> tuple[Reject, ...]:
@@ -135,10 +126,10 @@ class Run(Sequence[Sample]):
         """Return the documents by their ids."""
         return self.corpus.documents
 
-    @cached_property
+    @property
     def chunks(self) -> dict[str, Chunk]:
         """Return all chunks by their ids, in the order of the documents."""
-        return {chunk.chunk_id: chunk for chunk in self.corpus.chunks}
+        return self.corpus.by_id
 
     @cached_property
     def vectors(self) -> np.ndarray:
@@ -177,8 +168,10 @@ class Run(Sequence[Sample]):
         :meth:`save`.
         """
         samples = tuple(sample for sample in self.samples if predicate(sample))
-        kept = {"samples": samples, "record": self.record | counts(samples, self.rejects)}
-        return Run(self.folder, **{**vars(self), **kept, "is_saved": False})
+        record = self.record | counts(samples, self.rejects)
+        filtered = copy(self)
+        vars(filtered).update(samples=samples, record=record, is_saved=False)
+        return filtered
 
     def save(self, out: str | Path) -> "Run":
         """Write the run to a new folder with the reviews of its samples, and return it.
@@ -245,7 +238,7 @@ def open_run(folder: str | Path) -> Run:
             raise RunError(
                 f"{run.folder} is damaged (chunk {min(unknown)} of sample {sample.id} is missing)"
             )
-    if run.status != "running" and (line := edited(run.folder, run.samples)):
+    for line in edited(run):
         say(line, err=True)
     return run
 

@@ -251,15 +251,9 @@ class Store(AbstractContextManager["Store"]):
     @contextmanager
     def transaction(self) -> Iterator[None]:
         """Commit all changes of the block, or none."""
-        with self._using:
+        with self._guarded(), self._connection:
             self._execute("BEGIN IMMEDIATE")
-            try:
-                yield
-                self._execute("COMMIT")
-            except BaseException:
-                with suppress(sqlite3.Error):
-                    self._connection.rollback()
-                raise
+            yield
 
     def get(self, key: str) -> str | None:
         """Return the response of a finished call, None if it was not made."""

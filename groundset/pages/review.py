@@ -281,9 +281,13 @@ def serving(run: Run, reviewer: str, port: int = 0) -> Iterator[str]:
             raise InputError(
                 f"--port {port}: {error.strerror or error}; choose another port"
             ) from error
-        app, descriptor = make_app(run, reviewer, token), listener.fileno()
         server = make_server(
-            _HOST, port, app, threaded=True, request_handler=_SilentHandler, fd=descriptor
+            _HOST,
+            port,
+            make_app(run, reviewer, token),
+            threaded=True,
+            request_handler=_SilentHandler,
+            fd=listener.fileno(),
         )
     thread = threading.Thread(target=server.serve_forever, daemon=True)
     thread.start()

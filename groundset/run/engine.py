@@ -201,7 +201,7 @@ class Runner:
                 return "complete"
             if not self._plan.in_flight:
                 return "short"
-            self._take(_TICK_SECONDS)
+            self._take()
 
     def _make(self, task: Task) -> None:
         made: Made | BaseException
@@ -215,13 +215,13 @@ class Runner:
         """Wait for what is in flight, for a limited time."""
         until = time.monotonic() + GRACE_SECONDS
         while self._plan.in_flight and time.monotonic() < until:
-            self._take(_TICK_SECONDS, is_last=True)
+            self._take(is_last=True)
         self.has_ended = not self._plan.in_flight
 
-    def _take(self, seconds: float, *, is_last: bool = False) -> None:
-        """Decide on the next finished attempt, if one finishes in time."""
+    def _take(self, *, is_last: bool = False) -> None:
+        """Decide on the next finished attempt, if one finishes soon."""
         try:
-            task, made = self._finished.get(timeout=seconds)
+            task, made = self._finished.get(timeout=_TICK_SECONDS)
         except queue.Empty:
             return
         try:
@@ -364,8 +364,7 @@ class Duplicates:
             if numbers(self._questions[place]) == own
             and not _differ_in_marks(self._questions[place], question)
         ]
-        alike.sort(key=lambda place: -similarities[place])
-        return self._questions[alike[0]] if alike else None
+        return self._questions[max(alike, key=similarities.__getitem__)] if alike else None
 
 
 def _differ_in_marks(one: str, other: str) -> bool:

@@ -2,7 +2,7 @@
 writes nothing.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 import numpy as np
@@ -20,7 +20,7 @@ from groundset.programs.given import no_question
 from groundset.programs.heads import HeadJudge
 from groundset.programs.languages import ENGLISH, language_of
 from groundset.programs.outcome import verdict
-from groundset.programs.types import Chunk, Sample
+from groundset.programs.types import Chunk
 from groundset.retrieval.embed import open_embedder
 from groundset.run.compiled import Compiled, load_compiled
 from groundset.run.generate import check_reads, foreseen, own_files
@@ -94,7 +94,9 @@ def _lines(options: CommandOptions, corpus: Corpus, compiled: Compiled, made: in
     left = max(0, (options.size or options.row.size or len(asked)) - made)
     usable, share, line = _usable(asked, options, corpus, compiled)
     yield line
-    yield _subjects_line(corpus, Run(options.out).samples if made else ())
+    samples = Run(options.out).samples if made else ()
+    told = ", ".join(unasked(corpus.chunks, samples)[:_SHOWN]) or "none that headings name"
+    yield f"Subjects{' with no question yet' if made else ''}: {told}."
     texts = [chunk.passage for chunk in usable]
     stated = len(
         {
@@ -123,12 +125,6 @@ def _lines(options: CommandOptions, corpus: Corpus, compiled: Compiled, made: in
     left = min(left, sure + facts)
     paid = left - sure
     yield from _costs(options, left, paid, _GUIDED, made)
-
-
-def _subjects_line(corpus: Corpus, samples: Sequence[Sample]) -> str:
-    """Return what the documents speak of and no question asks about yet."""
-    told = ", ".join(unasked(corpus.chunks, samples)[:_SHOWN]) or "none that headings name"
-    return f"Subjects{' with no question yet' if samples else ''}: {told}."
 
 
 def _forms_line(options: CommandOptions, size: int, texts: list[str], share: float) -> str:

@@ -202,12 +202,10 @@ def card(
         lstrip_blocks=True,
         finalize=lambda value: value if isinstance(value, _Code) else markdown_text(value),
     )
-    environment.filters["code"] = _Code
-    rows = []
-    for name in splits:
-        members = [each for each in samples if found.split_of(each) in (name, None)]
-        evolutions = _listed(each.evolution for each in members)
-        rows.append((name, len(members), evolutions, _listed(each.kind for each in members)))
+    environment.filters.update(code=_Code, listed=_listed)
+    members = {
+        name: [each for each in samples if found.split_of(each) in (name, None)] for name in splits
+    }
     text = environment.from_string(
         Path(__file__).with_name("card.md.jinja").read_text(encoding="utf-8")
     ).render(
@@ -218,8 +216,7 @@ def card(
         repo=repo,
         licence=licence,
         found=found,
-        splits=rows,
-        languages=_listed(sample.language for sample in samples),
+        splits=members,
         recipe=recipe,
         origins=listed(_origins(samples, record)),
         personal=listed(held_personal(found.chunks)),

@@ -136,8 +136,8 @@ def carry_over(options: AlignOptions) -> Run:
     """
     check_new(options.out)
     run = open_run(options.run)
-    options = _cut_alike(options, run.record.get("configuration") or {})
-    used = (run.record.get("models") or {}).get("embedder") or {}
+    options = _cut_alike(options, run.record["configuration"])
+    used = run.record["models"].get("embedder", {})
     embedder = embed.open_embedder(options.embedder or used.get("name") or DEFAULT_EMBEDDER)
     cut = options.model_dump(mode="json", include=options.with_fact("cuts")) | {
         "merge": options.merge or 1
@@ -281,7 +281,7 @@ class _Carrying:
 
     def __init__(self, run: Run, corpus: Corpus) -> None:
         self._chunks, self._old = run.chunks, _texts(run.corpus)
-        self._new_chunks = {chunk.chunk_id: chunk for chunk in corpus.chunks}
+        self._new_chunks = corpus.by_id
         self._by_path = {text.document.path: text for text in _texts(corpus).values()}
 
     def carry(self, sample: Sample) -> Sample | str:

@@ -449,7 +449,7 @@ def _notes(run: Run, samples: Sequence[Sample], results: Sequence[RetrieverResul
         notes.append(f"Questions that a reviewer refused are left out: {refused}.")
     if len(results) == 1:
         return [*notes, "--retriever and --ranking add what to compare with."]
-    if run.record.get("configuration", {}).get("max_rank"):
+    if run.record["configuration"].get("max_rank"):
         notes.append(
             "dense has an advantage: the run kept only questions whose chunks it found early; "
             "a run with --max-rank 0 is fair."

@@ -121,9 +121,11 @@ def check_target(target: Path) -> None:
     Raises:
         InputError: it is a folder or a special file, or cannot be created.
     """
-    reason = None if is_stream(target) else why_not_made(target)
+    if is_stream(target):
+        return
+    reason = why_not_made(target)
     with _naming(target), suppress(FileNotFoundError):
-        if not reason and not is_stream(target) and not stat.S_ISREG(target.stat().st_mode):
+        if not (reason or stat.S_ISREG(target.stat().st_mode)):
             reason = "it is a folder" if target.is_dir() else "it is neither a file nor a stream"
     if reason:
         raise InputError(f"cannot write {target}: {reason}")

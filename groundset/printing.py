@@ -6,7 +6,6 @@ all on standard error. A thread draws, so that a wait is shown while nothing hap
 """
 
 import json
-import os
 import re
 import shutil
 import sys
@@ -77,12 +76,10 @@ def say_table(headings: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
     """Print rows under headings, aligned; on a terminal that is too narrow, each row as a block."""
     cells = [list(headings), *([printable(cell) for cell in row] for row in rows)]
     widths = [max(len(row[column]) for row in cells) for column in range(len(headings))]
-    limit = (
-        shutil.get_terminal_size().columns
-        if sys.stdout.isatty() or os.environ.get("COLUMNS")
-        else None
-    )
-    if limit is None or sum(widths) + 2 * (len(widths) - 1) <= limit:
+    limit = shutil.get_terminal_size(
+        (sys.maxsize, 0)
+    ).columns  # no limit where there is no terminal
+    if sum(widths) + 2 * (len(widths) - 1) <= limit:
         for row in cells:
             say(
                 "  ".join(
@@ -115,11 +112,10 @@ class Progress(AbstractContextManager["Progress"]):
         self._guard = threading.RLock()
         self._closed = threading.Event()
         self._phase, self._done, self._total, self._since = "", 0, 0, time.monotonic()
-        self._is_running = False
-        self._size = self._accepted = self._attempts = self._new = 0
+        self._attempts = self._new = 0
         self._heard: float | None = None  # when a step has answered last
         self._rejects: list[Reject] = []
-        self._answers_from = ""
+        self._answers_from = ""  # while no attempts are made
         self._usage: Callable[[], Mapping[str, float]] = dict
         self._shown = 0.0  # when a plain line was last printed
         self._is_notebook = self._console.is_jupyter
@@ -142,13 +138,9 @@ class Progress(AbstractContextManager["Progress"]):
         one.
         """
         with self._guard:
-            self._phase, self._done, self._total, self._since = (
-                doing,
-                0,
-                total or 0,
-                time.monotonic(),
-            )
-            self._is_running, self._shown = False, 0.0
+            self._phase, self._done, self._total = doing, 0, total or 0
+            self._since = time.monotonic()
+            self._answers_from, self._shown = "", 0.0
 
     def advance(self, count: int = 1) -> None:
         """Count finished items of the phase."""
@@ -160,7 +152,7 @@ class Progress(AbstractContextManager["Progress"]):
         size: int,
         *,
         accepted: int = 0,
-        answers_from: str = "",
+        answers_from: str = "the model",
         usage: Callable[[], Mapping[str, float]] = dict,
     ) -> None:
         """Begin the attempts for ``size`` samples, of which an earlier call has ``accepted`` some.
@@ -168,10 +160,9 @@ class Progress(AbstractContextManager["Progress"]):
         ``answers_from`` is the host or model whose first answer is awaited; ``usage`` returns
         ``calls``, ``prompt_tokens`` and ``generated_tokens`` of the run.
         """
-        self.phase("")
+        self.phase("", size)
         with self._guard:
-            self._is_running, self._size, self._accepted = True, size, accepted
-            self._answers_from, self._usage = answers_from, usage
+            self._done, self._answers_from, self._usage = accepted, answers_from, usage
 
     def step(self, record: "StepRecord") -> None:  # noqa: ARG002 - what it said is not shown yet
         """Hear that a step has answered."""
@@ -181,7 +172,7 @@ class Progress(AbstractContextManager["Progress"]):
         """Count a finished attempt: its accepted questions, and what was refused."""
         with self._guard:
             self._attempts += 1
-            self._accepted += accepted
+            self._done += accepted
             self._new += accepted
             self._rejects += rejects
             if self._attempts == _TRIED and self._rejects and self._new < _FEW * _TRIED:
@@ -224,20 +215,14 @@ class Progress(AbstractContextManager["Progress"]):
     def _state(self) -> str:
         """Return what is going on as one line; empty between phases."""
         waited = time.monotonic() - self._since
-        if not self._is_running:
+        if not self._answers_from:
             done = f": {self._done:,} of {self._total:,}" if self._total else ""
-            return (
-                f"{self._phase}{done}{f' since {duration(waited)}' if waited >= 2 else ''}"
-                if self._phase
-                else ""
-            )
+            since = f" since {duration(waited)}" if waited >= 2 else ""
+            return f"{self._phase}{done}{since}" if self._phase else ""
         if self._heard is None and not self._attempts:
-            return (
-                f"Waiting for the first answer of {self._answers_from or 'the model'} since"
-                f" {duration(waited)}"
-            )
+            return f"Waiting for the first answer of {self._answers_from} since {duration(waited)}"
         usage = self._usage()
-        parts = [f"{self._accepted} of {self._size} samples, {counted(self._attempts, 'attempt')}"]
+        parts = [f"{self._done} of {self._total} samples, {counted(self._attempts, 'attempt')}"]
         if self._rejects:
             counts = ", ".join(f"{step} {count}" for step, count in self._refused())
             parts.append(f"refused: {counts} (last: {shorten(self._rejects[-1].reason, 100)})")
@@ -245,9 +230,7 @@ class Progress(AbstractContextManager["Progress"]):
             tokens = usage.get("prompt_tokens", 0) + usage.get("generated_tokens", 0)
             parts.append(f"{counted(round(usage.get('calls', 0)), 'call')}, {tokens:,.0f} tokens")
         if self._heard and (silent := time.monotonic() - self._heard) >= _SILENCE_SECONDS:
-            parts.append(
-                f"waiting for {self._answers_from or 'the model'} since {duration(silent)}"
-            )
+            parts.append(f"waiting for {self._answers_from} since {duration(silent)}")
         parts.append(duration(waited) + self._left(waited))
         return "; ".join(parts)
 
@@ -255,7 +238,7 @@ class Progress(AbstractContextManager["Progress"]):
         """Estimate the time left from the attempts so far, as if one more had been accepted and one
         refused.
         """
-        missing = self._size - self._accepted
+        missing = self._total - self._done
         if not self._attempts or missing <= 0:
             return ""
         share = (self._new + 1) / (self._attempts + 2)
@@ -266,9 +249,7 @@ class Progress(AbstractContextManager["Progress"]):
     def _render(self) -> RenderableType:
         with self._guard:
             state = printable(without_secrets(self._state()))
-            done, total = (
-                (self._accepted, self._size) if self._is_running else (self._done, self._total)
-            )
+            done, total = self._done, self._total
         bar = [ProgressBar(total=total, completed=done, width=40)] if state and total else []
         return Group(Text(state), *bar)
 

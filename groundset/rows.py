@@ -221,17 +221,10 @@ def _write_rows() -> None:
                     number += 1
     except MemoryError:
         return  # without a last line, the parent reports the limit
-    except pyarrow.ArrowException as error:
+    except (pyarrow.ArrowException, OSError) as error:  # the latter for invalid bytes
         failure = f" is not a parquet file ({first_line(error)})"
-    except UnicodeError:
-        failure = ": its texts are not UTF-8"
-    except OSError as error:  # pyarrow raises it for invalid bytes
-        failure = f" is damaged ({first_line(error)})"
-    except (
-        OverflowError,
-        ValueError,
-        RecursionError,
-    ) as error:  # for example a date after the year 9999
+    # A text that is not UTF-8, or a date after the year 9999.
+    except (OverflowError, ValueError, RecursionError) as error:
         failure = f", after row {number}: {first_line(error)}"
     out.write(json.dumps(failure) + "\n")
     out.flush()
@@ -287,14 +280,11 @@ def headings_of(where: str, fields: Mapping[str, Any]) -> tuple[str, ...]:
 
 def span_of(where: str, fields: Mapping[str, Any]) -> tuple[int, int] | None:
     """Return the offsets in ``start_end_idx``, or in ``start`` and ``end``, or None."""
-    span = fields.get("start_end_idx")
-    if span is None and None not in (fields.get("start"), fields.get("end")):
-        span = [fields["start"], fields["end"]]
-    if span is None:
-        return None
-    match span:
+    match fields.get("start_end_idx") or [fields.get("start"), fields.get("end")]:
         case [int(start), int(end)]:
             return start, end
+        case [None, _] | [_, None]:
+            return None
     raise InputError(f"{where}, column start_end_idx: must be two whole numbers")
 
 

@@ -66,7 +66,7 @@ def embedder_of(run: Run) -> Embedder:
     Raises:
         InputError: it now has other weights.
     """
-    used = (run.record.get("models") or {}).get("embedder") or {}
+    used = run.record["models"].get("embedder", {})
     embedder = embed.open_embedder(used.get("name") or DEFAULT_EMBEDDER)
     if embedder.sha256 != used.get("sha256"):
         raise InputError(

@@ -1,5 +1,6 @@
 """Words, numbers and plain text in any language."""
 
+import hashlib
 import re
 import unicodedata
 from collections.abc import Mapping
@@ -81,6 +82,11 @@ def tokens(text: str) -> list[str]:
 def one_line(text: object) -> str:
     """Return a text with single spaces between its words."""
     return " ".join(str(text).split())
+
+
+def text_id(*texts: str) -> str:
+    """Return a short id for texts that have none."""
+    return hashlib.sha256("\0".join(texts).encode("utf-8", "surrogatepass")).hexdigest()[:16]
 
 
 def has_words(text: str, phrase: str) -> bool:

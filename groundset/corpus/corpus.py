@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
+from functools import cached_property
 from pathlib import Path
 from textwrap import shorten
 from typing import Any, Self
@@ -47,6 +48,11 @@ class Corpus:
     skipped: list[SkippedFile] = field(default_factory=list)
     # How many chunks were dropped, by reason.
     dropped: Counter[str] = field(default_factory=Counter)
+
+    @cached_property
+    def by_id(self) -> dict[str, Chunk]:
+        """Return the chunks by their ids."""
+        return {chunk.chunk_id: chunk for chunk in self.chunks}
 
     def before(self, chunk: Chunk) -> str:
         """Return the end of the document's text before a chunk, as prompts show it."""

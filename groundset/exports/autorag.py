@@ -37,12 +37,12 @@ def write_corpus(found: EvaluationSet, folder: Path) -> None:
     started = datetime.fromisoformat(
         found.runs[0].record.get("started") or "1970-01-01T00:00+00:00"
     )
-    times = {name: document.last_modified or started for name, document in found.documents.items()}
-    modified = {name: time.astimezone(UTC).replace(tzinfo=None) for name, time in times.items()}
+    modified = {
+        name: (document.last_modified or started).astimezone(UTC).replace(tzinfo=None)
+        for name, document in found.documents.items()
+    }
     metadata = {
-        "last_modified_datetime": pa.array(
-            [modified[chunk.doc_id] for chunk in chunks], pa.timestamp("us")
-        ),
+        "last_modified_datetime": [modified[chunk.doc_id] for chunk in chunks],
         "prev_id": pa.array([before.get(chunk.chunk_id) for chunk in chunks], pa.string()),
         "next_id": pa.array([after.get(chunk.chunk_id) for chunk in chunks], pa.string()),
         "title": [chunk.title for chunk in chunks],

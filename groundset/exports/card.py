@@ -6,7 +6,6 @@ YAML writer, in the text by :func:`markdown_text`.
 """
 
 import re
-from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -20,7 +19,7 @@ from groundset.programs.faq import STATED
 from groundset.programs.types import Chunk, Sample
 from groundset.run.options import GenerateOptions
 from groundset.run.recipes import GIVEN
-from groundset.run.record import listed, signed
+from groundset.run.record import frequencies, listed, signed
 from groundset.stats import wilson
 
 MARKER = "<!-- made by groundset push -->"
@@ -85,7 +84,7 @@ _HOME = re.compile(r"(?:home|users)[/\\][^/\\]*[/\\]*$", re.IGNORECASE)
 
 def public_record(record: Mapping[str, Any]) -> dict[str, Any]:
     """Return what is published of ``run.json``."""
-    configuration, models = record.get("configuration") or {}, record.get("models") or {}
+    configuration, models = record["configuration"], record["models"]
     return {
         **{name: _without_paths(record[name]) for name in _RECORD if record.get(name) is not None},
         "configuration": {
@@ -95,11 +94,11 @@ def public_record(record: Mapping[str, Any]) -> dict[str, Any]:
         },
         "models": {
             role: {
-                "name": public_model(str(models[role].get("name") or "")),
+                "name": public_model(models[role]["name"]),
                 "sha256": models[role].get("sha256"),
             }
             for role in _ROLES
-            if isinstance(models.get(role), Mapping)
+            if role in models
         },
     }
 
@@ -126,8 +125,7 @@ def _origins(samples: Sequence[Sample], record: Mapping[str, Any]) -> dict[str, 
     others = _MADE.get(configuration.get("recipe"), "written by a language model")
     if configuration.get("guided"):
         others = "begun by rules about a sentence and completed by a small language model"
-    counts = Counter(_STATED if each.kind == STATED else others for each in samples)
-    return dict(counts.most_common())
+    return frequencies(_STATED if each.kind == STATED else others for each in samples)
 
 
 def is_local(name: str) -> bool:
@@ -179,7 +177,7 @@ def card(
         "license": licence,
         "language": [
             code
-            for code in _counted(sample.language for sample in samples)
+            for code in frequencies(sample.language for sample in samples)
             if _LANGUAGE.fullmatch(code)
         ],
         "size_categories": [
@@ -204,12 +202,10 @@ def card(
         lstrip_blocks=True,
         finalize=lambda value: value if isinstance(value, _Code) else markdown_text(value),
     )
-    environment.filters["code"] = _Code
-    rows = []
-    for name in splits:
-        members = [each for each in samples if found.split_of(each) in (name, None)]
-        evolutions = _listed(each.evolution for each in members)
-        rows.append((name, len(members), evolutions, _listed(each.kind for each in members)))
+    environment.filters.update(code=_Code, listed=_listed)
+    members = {
+        name: [each for each in samples if found.split_of(each) in (name, None)] for name in splits
+    }
     text = environment.from_string(
         Path(__file__).with_name("card.md.jinja").read_text(encoding="utf-8")
     ).render(
@@ -219,19 +215,12 @@ def card(
         name=repo.partition("/")[2],
         repo=repo,
         licence=licence,
-        questions=len(samples),
-        passages=len(found.chunks),
-        sources=len(found.documents),
-        splits=rows,
-        unanswerable=sum(not sample.retrieval_gt for sample in samples),
-        languages=_listed(sample.language for sample in samples),
+        found=found,
+        splits=members,
         recipe=recipe,
         origins=listed(_origins(samples, record)),
         personal=listed(held_personal(found.chunks)),
-        models=[
-            (_ROLES[role], model["name"], model["sha256"] or "")
-            for role, model in record["models"].items()
-        ],
+        roles=_ROLES,
         reviews=_reviews(found),
     )
     return f"---\n{yaml.safe_dump(front, allow_unicode=True, sort_keys=False)}---\n{text}"
@@ -256,17 +245,9 @@ def _reviews(found: EvaluationSet) -> dict[str, int] | None:
     given = signed(run).values()
     if (share := wilson(sum(given), len(given))) is None:
         return None
-    shown = {
-        name: round(100 * part) for name, part in zip(("share", "low", "high"), share, strict=True)
-    }
+    shown = {name: round(100 * part) for name, part in share._asdict().items()}
     return {"read": len(given), "signed": sum(given), **shown}
 
 
-def _counted(names: Iterable[str | None]) -> dict[str, int]:
-    """Count names, the most frequent first."""
-    counts = Counter(sorted(filter(None, names)))
-    return dict(counts.most_common())
-
-
 def _listed(names: Iterable[str | None]) -> str:
-    return listed(_counted(names))
+    return listed(frequencies(names))

@@ -78,27 +78,25 @@ def export_run(options: ExportOptions) -> Exported:
             left, or the folder cannot be written; nothing was written.
         TrackingError: the store of an evaluation dataset failed; nothing was written.
     """
-    names = list(dict.fromkeys(name.strip() for name in options.format.split(",")))
-    if is_own(options.format):
-        names = [options.format]
+    own = is_own(options.format)
+    names = [options.format] if own else map(str.strip, options.format.split(","))
     rows = {name: _row(name) for name in names}
     if options.splits and not any(row.splits for row in rows.values()):
         raise InputError(f"--splits: only for {_WITH_SPLITS}; omit it or add such a format")
-    if (options.tracking or options.track_texts) and MLFLOW not in names:
+    if (options.tracking or options.track_texts) and MLFLOW not in rows:
         raise InputError(
             f"--tracking and --track-texts: only for {MLFLOW}; omit them or add this format"
         )
-    folders = {name: options.out if len(names) == 1 else options.out / name for name in names}
-    for folder in folders.values():
+    folders = [options.out / name for name in rows] if len(rows) > 1 else [options.out]
+    for folder in folders:
         check_own(folder)
     runs = [open_run(folder) for folder in options.runs]
     content = joined(runs, signed=options.signed, shares=options.splits)
     with ExitStack() as stack:
-        for name, folder in folders.items():
-            row = rows[name]
+        for folder, row in zip(folders, rows.values(), strict=True):
             whole = whole_folder(folder, last=next(iter(row.files), ""), checked=True)
             row.write_to(stack.enter_context(whole), content)
-        if MLFLOW in names:
+        if MLFLOW in rows:
             make_dataset(
                 content, options.out.name, options.tracking, track_texts=options.track_texts
             )
@@ -113,7 +111,7 @@ def _row(name: str) -> Export:
         InputError: there is no such format.
     """
     if is_own(name):
-        return Export({}, splits=True, write=imported(name, "--format"))
+        return Export({}, write=imported(name, "--format"))
     if name not in EXPORTS:
         raise InputError(f"--format {name}: no such format; choose one of {', '.join(EXPORTS)}")
     return EXPORTS[name]

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 from groundset.exports.autorag import write_corpus
 from groundset.exports.dataset import records
 from groundset.exports.sets import EvaluationSet, relevant_ids
-from groundset.exports.tables import File, Row
+from groundset.exports.tables import File, Row, filled
 from groundset.programs.types import Chunk, Sample
 from groundset.run.record import question_row, sample_row
 
@@ -76,7 +76,7 @@ class Export(NamedTuple):
 
     files: Mapping[str, File | None]  # the first is moved last
     about: str = ""  # what it is for, for the help, unless the name says it
-    splits: bool = False  # whether it distinguishes splits
+    splits: bool = True  # whether it distinguishes splits
     write: Callable[[EvaluationSet, Path], None] | None = None  # writes the files that are None
 
     def write_to(self, folder: Path, content: EvaluationSet) -> None:
@@ -88,11 +88,9 @@ class Export(NamedTuple):
             self.write(content, folder)
 
 
-def _one(
-    name: str, columns: Any, about: str = "", *, ascii: bool = False, splits: bool = True
-) -> Export:
+def _one(name: str, columns: Any, about: str = "", *, splits: bool = True) -> Export:
     """Return a format that is one file of questions."""
-    return Export({name: File(questions, columns, ascii)}, about, splits)
+    return Export({name: File(questions, columns)}, about, splits)
 
 
 def _bedrock_turns(row: Row) -> list[Row]:
@@ -113,7 +111,7 @@ def _ragas_sources(row: Row) -> list[Row]:
         "document_id": "doc_id",
         "chunk_id": "chunk_id",
     }
-    return [{name: chunk[key] for name, key in columns.items()} for chunk in row["provenance"]]
+    return [filled(columns, chunk) for chunk in row["provenance"]]
 
 
 def _ragas_turns(row: Row) -> list[Row]:
@@ -224,7 +222,9 @@ EXPORTS: Mapping[str, Export] = {
         splits=False,
     ),
     "autorag": Export(
-        {"qa.parquet": File(questions, _AUTORAG), "corpus.parquet": None}, write=write_corpus
+        {"qa.parquet": File(questions, _AUTORAG), "corpus.parquet": None},
+        splits=False,
+        write=write_corpus,
     ),
     # The keys of the README of its generator (GoogleCloudPlatform/generative-ai,
     # `search/auto-rag-eval`).
@@ -245,7 +245,6 @@ EXPORTS: Mapping[str, Export] = {
         "prompts.jsonl",
         {"conversationTurns": _bedrock_turns},
         "(for Amazon Bedrock)",
-        ascii=True,
         splits=False,
     ),
     "beir": Export(
@@ -254,21 +253,18 @@ EXPORTS: Mapping[str, Export] = {
             "corpus.jsonl": File(chunks, _BEIR_DOCUMENT),
             "qrels/*.tsv": File(judgements, _BEIR_JUDGEMENT),
         },
-        splits=True,
     ),
     "csv": Export(
         {"questions.csv": File(questions, _CSV), "corpus.csv": TABLES[CORPUS]},
         "(for spreadsheets)",
-        splits=True,
     ),
     "deepeval": Export(
         {
             "goldens.json": File(questions, _DEEPEVAL_GOLDEN),
             "conversations.json": File(conversations, _DEEPEVAL_CONVERSATION),
         },
-        splits=True,
     ),
-    "hf": Export(TABLES, "(for load_from_disk of datasets)", splits=True),
+    "hf": Export(TABLES, "(for load_from_disk of datasets)"),
     # As `json_dataset` of Inspect reads samples.
     "inspect": _one(
         "samples.jsonl",
@@ -286,14 +282,12 @@ EXPORTS: Mapping[str, Export] = {
             "corpus.jsonl": File(chunks, tuple(Chunk.model_fields)),
         },
         "(all that is known)",
-        splits=True,
     ),
     "langfuse": Export(
         {
             "items.csv": File(questions, _LANGFUSE),
-            "items.jsonl": File(questions, _LANGFUSE, ascii=True),
+            "items.jsonl": File(questions, _LANGFUSE),
         },
-        splits=True,
     ),
     # As `Client.create_examples` takes them. `outputs` is the name in its interface and in all
     # versions of its client.
@@ -305,13 +299,11 @@ EXPORTS: Mapping[str, Export] = {
             "metadata": {"id": "id", **_METADATA},
             "split?": "split",
         },
-        ascii=True,
     ),
     # As `merge_records` of MLflow 3.17 takes them; `export_run` merges them.
     MLFLOW: Export(
         {"records.jsonl": File(records, ("inputs", "expectations", "tags", "source"))},
         "(an evaluation dataset in the store of --tracking, named like DIR)",
-        splits=True,
     ),
     # As `Dataset.read_jsonl_from_file` reads it; an `id` would have to be a UUID. Metrics take the
     # value of `context` for what was retrieved, so the gold ones are not called so.
@@ -337,7 +329,6 @@ EXPORTS: Mapping[str, Export] = {
             "metadata": _METADATA,
             "splits?": "split",
         },
-        ascii=True,
     ),
     # Test cases; of a list of texts, promptfoo would make a case each. What to assert is left to
     # `defaultTest`.
@@ -355,9 +346,10 @@ EXPORTS: Mapping[str, Export] = {
     ),
     "ragas": Export(
         {
-            "testset.jsonl": File(questions, _RAGAS, ascii=True),
-            "testset-0.1.jsonl": File(questions, _RAGAS_0_1, ascii=True),
-            "conversations.jsonl": File(conversations, _RAGAS_CONVERSATION, ascii=True),
-        }
+            "testset.jsonl": File(questions, _RAGAS),
+            "testset-0.1.jsonl": File(questions, _RAGAS_0_1),
+            "conversations.jsonl": File(conversations, _RAGAS_CONVERSATION),
+        },
+        splits=False,
     ),
 }

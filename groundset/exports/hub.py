@@ -4,7 +4,6 @@ Paths of this machine, addresses of servers, and texts of users in options are n
 token is never stored or shown.
 """
 
-import hashlib
 import os
 import re
 from collections.abc import Iterator
@@ -34,14 +33,13 @@ from groundset.options import Options, option
 from groundset.printing import say
 from groundset.privacy import without_secrets
 from groundset.programs.errors import GroundsetError, HubError, InputError
+from groundset.programs.text import text_id
 from groundset.programs.types import Chunk, Sample
 from groundset.run.record import listed
 from groundset.run.run import open_run
 
 CARD, PROVENANCE = "README.md", "groundset.json"
 _DATA = tuple(f"/data/{config}/*-?????-of-?????.parquet" for config in (QA, CORPUS))
-_PART = r"[A-Za-z0-9_](?:[\w.-]{0,94}[A-Za-z0-9_])?"
-_REPO = re.compile(rf"(?!.*(--|\.\.|\.git$)){_PART}/{_PART}", re.ASCII)
 _LICENCE = re.compile(r"[a-z0-9][a-z0-9.+-]*")
 _ROW_GROUP = 20_000  # rows; tens of megabytes, the unit in which viewers and streams read
 _KIND = "dataset"
@@ -81,8 +79,11 @@ class PushOptions(Options):
     @field_validator("repo")
     @classmethod
     def _check_repo(cls, repo: str) -> str:
-        if not _REPO.fullmatch(repo):
-            raise ValueError("must be owner/name; use letters, digits, ., - and _")
+        from huggingface_hub.utils import validate_repo_id  # type: ignore[attr-defined]
+
+        validate_repo_id(repo)
+        if "/" not in repo:
+            raise ValueError("must be owner/name")
         return repo
 
     @field_validator("licence")
@@ -154,7 +155,7 @@ def _portable(found: EvaluationSet) -> EvaluationSet:
     """
 
     def named(name: str) -> str:
-        return hashlib.sha256(name.encode()).hexdigest()[:16] if is_local(name) else name
+        return text_id(name) if is_local(name) else name
 
     def moved(chunk: Chunk) -> Chunk:
         return chunk.model_copy(

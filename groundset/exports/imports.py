@@ -4,8 +4,7 @@ Documents are rebuilt from their chunks; see :mod:`groundset.corpus.own`. Values
 place for are kept in the metadata, of questions as ``imported``.
 """
 
-import hashlib
-from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from contextlib import suppress
 from itertools import chain
 from pathlib import Path, PureWindowsPath
@@ -21,7 +20,7 @@ from groundset.printing import Progress, say
 from groundset.programs.errors import InputError
 from groundset.programs.faq import ANSWERED, ASKED
 from groundset.programs.languages import language_of
-from groundset.programs.text import MAX_READ, plain
+from groundset.programs.text import MAX_READ, plain, text_id
 from groundset.programs.types import Chunk, Sample
 from groundset.programs.untrusted import first_fault
 from groundset.retrieval import embed
@@ -102,7 +101,8 @@ def import_files(options: ImportOptions) -> Run:
         found = _READERS[options.format](options.files)
         if not found.samples:
             raise InputError(f"{', '.join(map(str, options.files))}: there is no question")
-        documents, chunks = rebuilt(found.chunks, encodable(options.files[0].name))
+        names = [encodable(file.name) for file in options.files]
+        documents, chunks = rebuilt(found.chunks, names[0])
         by_id = {chunk.chunk_id: chunk for chunk in chunks}
         samples = [
             sample.model_copy(
@@ -110,7 +110,6 @@ def import_files(options: ImportOptions) -> Run:
             )
             for sample in found.samples.values()
         ]
-        names = [encodable(file.name) for file in options.files]
         return save_ranked(
             options.out,
             embed.open_embedder(options.embedder),
@@ -143,7 +142,7 @@ class _ForeignSet:
         }
         has_title = chunk.title or (own and facts.get("title") == "")
         about = {
-            "doc_id": chunk.doc_id or (_digest(path) if path else chunk.chunk_id),
+            "doc_id": chunk.doc_id or (text_id(path) if path else chunk.chunk_id),
             # Knows both kinds of slashes.
             "title": chunk.title if has_title else PureWindowsPath(path).stem,
             "metadata": others | {OFFSETS: facts.get(OFFSETS)},
@@ -160,7 +159,7 @@ class _ForeignSet:
         question = required(where, fields, "question")
         answer = optional(where, fields, "answer") or ""
         ids = [chunk.chunk_id for chunk in contexts]
-        name = optional(where, fields, "id") or _digest(question, answer, *ids)
+        name = optional(where, fields, "id") or text_id(question, answer, *ids)
         language = optional(where, fields, "language")
         if name in self.samples:
             raise InputError(f"{where}: question {name} is there twice")
@@ -182,24 +181,31 @@ class _ForeignSet:
         except ValidationError as error:
             raise InputError(f"{where}: {first_fault(error)}") from error
 
-    def chunks_of(self, where: str, ids: Iterable[str], corpus: Path) -> list[Chunk]:
-        """Return the chunks of ids.
+    def add_row(self, where: str, fields: Mapping[str, Any], corpus: Path, **more: Any) -> bool:
+        """Keep the question of a table, and return whether it has chunks; else it is left out.
 
         Raises:
-            InputError: there is no such chunk in the corpus.
+            InputError: a value is wrong, or there is no such chunk in the corpus.
         """
+        named = fields.get("chunk_ids") or []
+        if not isinstance(named, list):
+            raise InputError(f"{where}, column chunk_ids: must be a list of chunk ids")
+        groups = _groups(where, fields.get("retrieval_gt", [[name] for name in named]))
+        ids = named or [group[0] for group in groups]
         try:
-            return [self.chunks[name] for name in dict.fromkeys(ids)]
+            known = {name: self.chunks[name] for name in chain(ids, *groups)}
         except (KeyError, TypeError) as error:
             raise InputError(f"{where}: there is no chunk {error.args[0]} in {corpus}") from error
+        if ids:
+            contexts = [known[name] for name in dict.fromkeys(ids)]
+            self.add_sample(where, fields, contexts, retrieval_gt=groups, **more)
+        return bool(ids)
 
 
 def _tables(files: Sequence[Path], format: str, *names: str) -> Iterator[Path]:
     """Yield the files of these names, which are given, or their folder."""
-    inside = [
-        path / name for path in files if path.is_dir() for name in names if (path / name).exists()
-    ]
-    named = {file.name: file for file in (*inside, *(path for path in files if not path.is_dir()))}
+    given = chain(*([path / name for name in names] if path.is_dir() else [path] for path in files))
+    named = {file.name: file for file in given if file.exists()}
     if sorted(named) != sorted(names):
         raise InputError(
             f"{', '.join(map(str, files))}: {format} is two files, {' and '.join(names)}; name both"
@@ -221,24 +227,22 @@ def _read_autorag(files: Sequence[Path]) -> _ForeignSet:
             raise InputError(f"{where}: chunk {chunk.chunk_id} is in the table twice")
         found.add_chunk(where, chunk, OWN)
     for where, fields in parquet_rows(qa):
-        groups = _groups(where, fields.get("retrieval_gt"))
-        found.chunks_of(where, chain(*groups), corpus)
-        ids = [group[0] for group in groups] or fields.get("chunk_ids") or []
         given = fields.get("generation_gt")
         answers = [given] if isinstance(given, str) else given or []
         if not isinstance(answers, list) or not all(isinstance(answer, str) for answer in answers):
             raise InputError(f"{where}, column generation_gt: must be a list of texts")
-        more = {"answer_variants": answers[1:]} if len(answers) > 1 else {}
-        if ids:
-            question = required(where, fields, "query")
-            row = {"id": required(where, fields, "qid"), "question": question}
-            found.add_sample(
-                where,
-                row | {"answer": "".join(answers[:1])},
-                found.chunks_of(where, ids, corpus),
-                retrieval_gt=groups,
-                metadata=_others(where, fields, (*_QA, "chunk_ids")) | more,
-            )
+        others = {"answer_variants": answers[1:]} if answers[1:] else {}
+        row = {
+            "id": required(where, fields, "qid"),
+            "question": required(where, fields, "query"),
+            "answer": "".join(answers[:1]),
+        }
+        found.add_row(
+            where,
+            row | {name: fields.get(name) for name in ("retrieval_gt", "chunk_ids")},
+            corpus,
+            metadata=_others(where, fields, (*_QA, "chunk_ids")) | others,
+        )
     return found
 
 
@@ -257,30 +261,24 @@ def _read_csv(files: Sequence[Path]) -> _ForeignSet:
             where, chunk_of(where, {**fields, "chunk_id": required(where, fields, "chunk_id")})
         )
     for where, fields in asked:
-        ids = fields.get("chunk_ids", fields.get("retrieval_gt"))
-        if not isinstance(ids, list) or not ids:
-            raise InputError(f"{where}, column chunk_ids: must be a list of chunk ids")
-        groups = _groups(where, fields.get("retrieval_gt", [[name] for name in ids]))
-        if "chunk_ids" not in fields:
-            ids = [group[0] for group in groups]
-        found.chunks_of(where, chain(*groups), corpus)
-        found.add_sample(
+        is_kept = found.add_row(
             where,
             fields,
-            found.chunks_of(where, ids, corpus),
-            retrieval_gt=groups,
+            corpus,
             probability=fields.get("probability"),
             metadata={name: fields[name] for name in ("kind", "conversation") if fields.get(name)},
         )
+        if not is_kept:
+            raise InputError(f"{where}, column chunk_ids: must be a list of chunk ids")
     return found
 
 
 def _check_columns(file: Path, rows: Sequence[Row], *names: str) -> None:
     """Refuse a table that lacks columns, naming all of them; ``|`` stands between alternatives."""
-    there = set(rows[0][1]) if rows else set()
-    missing = [name.replace("|", " or ") for name in names if there.isdisjoint(name.split("|"))]
-    if rows and missing:
-        raise InputError(f"{file}: there is no column {', '.join(missing)}; name them so")
+    for _, there in rows[:1]:
+        missing = [name for name in names if there.keys().isdisjoint(name.split("|"))]
+        if told := ", ".join(missing).replace("|", " or "):
+            raise InputError(f"{file}: there is no column {told}; name them so")
 
 
 def _groups(where: str, value: Any) -> tuple[tuple[str, ...], ...]:
@@ -344,7 +342,7 @@ def _contexts(where: str, fields: Mapping[str, Any], found: _ForeignSet) -> list
     chunks: dict[str, Chunk] = {}
     where = f"{where}, contexts"
     for context in contexts:
-        name = optional(where, context, "chunk_id") or _digest(str(context.get("text")))
+        name = optional(where, context, "chunk_id") or text_id(str(context.get("text")))
         chunk = found.add_chunk(where, chunk_of(where, {**context, "chunk_id": name}))
         chunks[chunk.chunk_id] = chunk
     return list(chunks.values())
@@ -359,11 +357,6 @@ def _others(where: str, fields: Mapping[str, Any], known: Container[str]) -> dic
     extra, earlier = metadata_of(where, {"metadata": unknown}), metadata.get("imported")
     imported = earlier | extra if isinstance(earlier, dict) else extra
     return metadata | ({"imported": imported} if extra else {})
-
-
-def _digest(*texts: str) -> str:
-    """Return a short id for texts that came without one."""
-    return hashlib.sha256("\0".join(texts).encode("utf-8", "surrogatepass")).hexdigest()[:16]
 
 
 _READERS: Mapping[str, Callable[[Sequence[Path]], _ForeignSet]] = {

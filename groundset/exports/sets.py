@@ -24,6 +24,12 @@ from groundset.run.run import Run
 # `datasets` reads "all" as every split; some formats name files so.
 _NAME = re.compile(r"(?!all\b)\w{1,60}", re.ASCII)
 _Name = tuple[str, str]  # of a document or a question
+# What must be the same under one id.
+_CONTENT: Mapping[str, Callable[[Any], object]] = {
+    "document": attrgetter("text"),
+    "chunk": attrgetter("doc_id", "start", "text"),
+    "sample": attrgetter("question"),
+}
 
 
 class EvaluationSet(NamedTuple):
@@ -66,9 +72,8 @@ def joined(
             return given == {"signed"} if signed else "refused" not in given
         return not signed and _asked(sample) not in refused
 
-    documents: dict[str, Document] = {}
-    chunks: dict[str, Chunk] = {}
-    samples: dict[str, Sample] = {}
+    known: dict[str, dict[str, Any]] = {kind: {} for kind in _CONTENT}
+    documents, chunks, samples = known.values()
     homes: dict[tuple[str, str], Path] = {}
     for run in sorted(runs, key=_is_imported):
         # An import knows only the chunks of its documents: what another run has of them is whole.
@@ -86,15 +91,11 @@ def joined(
             for sample in run.samples
             if is_taken(sample)
         }
-        kinds: list[tuple[str, dict[str, Any], Mapping[str, Any], Callable[[Any], object]]] = [
-            ("document", documents, own, attrgetter("text")),
-            ("chunk", chunks, run.chunks | same, attrgetter("doc_id", "start", "text")),
-            ("sample", samples, taken, attrgetter("question")),
-        ]
-        for kind, known, found, content in kinds:
-            for name, each in found.items():
+        found = {"document": own, "chunk": run.chunks | same, "sample": taken}
+        for kind, content in _CONTENT.items():
+            for name, each in found[kind].items():
                 home = homes.setdefault((kind, name), run.folder)
-                if content(known.setdefault(name, each)) != content(each):
+                if content(known[kind].setdefault(name, each)) != content(each):
                     raise InputError(
                         f"{kind} {name} of {run.folder} is another one than in {home},"
                         " so they cannot be joined; export each run by itself"

@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from groundset.exports.sets import EvaluationSet
-from groundset.files import encodable
 from groundset.rows import csv_cell
 
 Row = Mapping[str, Any]
@@ -25,7 +24,6 @@ class File(NamedTuple):
 
     of: Callable[[EvaluationSet], Iterable[Row]]  # yields the rows; ``split`` is the split of a row
     columns: Any
-    ascii: bool = False  # whether the tool opens JSON lines in the encoding of the machine
 
     def tables(self, found: EvaluationSet) -> dict[str, Any]:
         """Return an Arrow table for each split."""
@@ -44,12 +42,12 @@ class File(NamedTuple):
             for split, members in self._by_split(found).items():
                 self._write(folder / name.replace("*", split), members)
         else:
-            rows = (_filled(self.columns, row) for row in self.of(found))
+            rows = (filled(self.columns, row) for row in self.of(found))
             if (first := next(rows, None)) is not None:
                 self._write(folder / name, chain([first], rows))
 
     def _write(self, file: Path, rows: Iterable[Row]) -> None:
-        """Write rows; .json in ASCII, because tools open it in the encoding of the machine."""
+        """Write rows; JSON in ASCII, because tools open it in the encoding of the machine."""
         if file.suffix == ".parquet":
             import pyarrow.parquet as pq
 
@@ -63,43 +61,33 @@ class File(NamedTuple):
             if file.suffix == ".json":
                 text.write(json.dumps(list(rows), indent=2) + "\n")
             elif file.suffix == ".jsonl":
-                text.writelines(
-                    encodable(json.dumps(row, ensure_ascii=self.ascii)) + "\n" for row in rows
-                )
+                text.writelines(json.dumps(row) + "\n" for row in rows)
             else:
                 is_csv = file.suffix == ".csv"
-                writer = (
-                    csv.writer(text)
-                    if is_csv
-                    else csv.writer(text, delimiter="\t", lineterminator="\n")
-                )
+                dialect, end = ("excel", "\r\n") if is_csv else ("excel-tab", "\n")
+                writer = csv.writer(text, dialect, lineterminator=end)
                 writer.writerow(self.columns)
-                writer.writerows(
-                    map(csv_cell, row.values()) if is_csv else row.values() for row in rows
-                )
+                for row in rows:
+                    writer.writerow(map(csv_cell, row.values()) if is_csv else row.values())
 
     def _by_split(self, found: EvaluationSet) -> dict[str, list[Row]]:
         """Return the rows by split; the splits of samples are there also without rows."""
         rows: dict[str, list[Row]] = {}
         for row in self.of(found):
-            rows.setdefault(row["split"] or _WHOLE, []).append(_filled(self.columns, row))
+            rows.setdefault(row["split"] or _WHOLE, []).append(filled(self.columns, row))
         splits = dict.fromkeys(found.split_of(sample) or _WHOLE for sample in found.samples)
         is_of_samples = rows.keys() <= splits.keys()
         return rows | {split: rows.get(split, []) for split in splits} if is_of_samples else rows
 
 
-def _filled(columns: Any, row: Row) -> Any:
+def filled(columns: Any, row: Row) -> Any:
+    """Return what columns make of a row; see :class:`File`."""
     if isinstance(columns, tuple):
         return {name: row[name] for name in columns}
     if not isinstance(columns, dict):
-        return (
-            row[columns]
-            if isinstance(columns, str)
-            else columns(row)
-            if callable(columns)
-            else columns
-        )
-    values = {name: _filled(each, row) for name, each in columns.items()}
+        value = row[columns] if isinstance(columns, str) else columns
+        return value(row) if callable(value) else value
+    values = {name: filled(each, row) for name, each in columns.items()}
     return {
         name.rstrip("?"): each
         for name, each in values.items()

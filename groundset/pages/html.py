@@ -18,6 +18,7 @@ from markupsafe import Markup
 
 from groundset.files import encodable
 from groundset.printing import counted, printable
+from groundset.programs.text import one_line
 
 _FOLDER = Path(__file__).parent / "templates"
 _Span = tuple[int, int]
@@ -60,8 +61,10 @@ def _environment() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.globals.update(asset=asset, policy=policy)
-    environment.filters.update(percent=lambda share: f"{100 * share:.0f} %", counted=counted)
+    environment.globals.update(asset=asset, policy=policy, marked=marked, excerpt=excerpt)
+    environment.filters.update(
+        percent=lambda share: f"{100 * share:.0f} %", counted=counted, one_line=one_line
+    )
     return environment
 
 
@@ -109,14 +112,10 @@ def excerpt(pieces: Sequence[Piece]) -> list[Piece]:
     """Cut off what stands far before and behind what is marked, or after the beginning if nothing
     is.
     """
-    if not any(piece.css for piece in pieces):
-        return [Piece(_head("".join(piece.text for piece in pieces)))]
-    shortened = list(pieces)
-    if not pieces[0].css:
-        shortened[0] = Piece(_tail(pieces[0].text))
-    if not pieces[-1].css:
-        shortened[-1] = Piece(_head(pieces[-1].text))
-    return shortened
+    *before, last = pieces or [Piece("")]
+    if before and not before[0].css:
+        before[0] = Piece(_tail(before[0].text))
+    return [*before, last if last.css else Piece(_head(last.text))]
 
 
 def _find(text: str, words: str, within: _Span) -> _Span | None:

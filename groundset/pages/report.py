@@ -5,7 +5,7 @@ median with its quartiles, and the number of values. It is None where there are 
 """
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -15,22 +15,21 @@ from groundset import __version__, stats
 from groundset.agreement import own_questions, side_of
 from groundset.files import check_target, is_stream, json_text, write_text
 from groundset.options import Options, option
-from groundset.pages.html import excerpt, marked, render
+from groundset.pages.html import render
 from groundset.printing import say, say_lines
 from groundset.programs.errors import InputError
-from groundset.programs.text import one_line, tokens
-from groundset.programs.types import Reject, Sample
+from groundset.programs.text import tokens
+from groundset.programs.types import Reject
 from groundset.retrieval.gold import gold
 from groundset.retrieval.index import last_rank, ranks_of, settled
 from groundset.retrieval.retrievers import bm25
-from groundset.run.record import contradictions, latest_reviews, signed
+from groundset.run.record import contradictions, frequencies, latest_reviews, signed
 from groundset.run.run import Run, open_run
-from groundset.run.store import Review
 from groundset.run.subjects import unasked
 from groundset.stats import Values, bootstrap_mean, resampling_units, wilson
 
 NAME = "report.html"
-_QUESTIONS, _DOCUMENTS, _BARS = 500, 100, 12  # shown at most
+_QUESTIONS = 500  # shown at most
 Figures = dict[str, Any]
 
 EARLY = 5  # the best ranks that count as found early
@@ -98,12 +97,8 @@ def report_page(run: Run, queries: Run | None = None) -> str:
     return render(
         "report.html",
         figures=figures,
-        questions=[_question(each, reviews[each.id]) for each in run.samples[:_QUESTIONS]],
-        most_questions=max(
-            [1, *(row["samples"] + row["refused"] for row in figures["made"]["by_document"])]
-        ),
-        shown_documents=_DOCUMENTS,
-        shown_bars=_BARS,
+        samples=run.samples[:_QUESTIONS],
+        reviews=reviews,
         early=EARLY,
         version=__version__,
     )
@@ -111,27 +106,16 @@ def report_page(run: Run, queries: Run | None = None) -> str:
 
 def report_record(run: Run, queries: Run | None = None) -> Figures:
     """Return the figures of a run as JSON types; see the head of this module."""
-    models = run.record.get("models") or {}
     return {
         "run": run.folder.resolve().name,
         "status": run.status,
-        "models": {
-            role: model["name"] for role, model in models.items() if model and "name" in model
-        },
+        "models": {role: model["name"] for role, model in run.record["models"].items()},
         "made": _made(run),
         "retrieval": _retrieval(run),
         "variety": _variety(run),
         "cost": _cost(run),
         **({"queries": _wording(queries)} if queries else {}),
     }
-
-
-def _question(sample: Sample, reviews: Mapping[str, Review]) -> dict[str, Any]:
-    passages = [
-        (chunk, excerpt(marked(one_line(chunk.passage), sample.evidence, sample.answer)))
-        for chunk in sample.contexts
-    ]
-    return {"sample": sample, "passages": passages, "reviews": list(reviews.values())}
 
 
 def share(part: int, whole: int) -> Figures | None:
@@ -164,8 +148,8 @@ def _made(run: Run) -> Figures:
     titles = Counter(document.title for document in documents)
     return {
         "samples": len(run.samples),
-        "asked": run.record.get("asked"),
-        "attempts": run.record.get("attempts"),
+        "asked": run.record["asked"],
+        "attempts": run.record["attempts"],
         "kept": share(len(run.samples), len(run.samples) + len(refused)),
         "signed": share(sum(verdicts.values()), len(verdicts)),
         "documents": {"used": len(made), "of": len(run.documents)},
@@ -230,7 +214,7 @@ def _retrieval(run: Run) -> Figures:
     return {
         "questions": len(samples),
         "unanswerable": len(run.samples) - len(samples),
-        "max_rank": (run.record.get("configuration") or {}).get("max_rank"),
+        "max_rank": run.record["configuration"].get("max_rank"),
         "resampled": "documents" if by_document else "questions",
         "first": mean(rank == 1 for rank in ranks),
         "early": mean(rank is not None and rank <= EARLY for rank in ranks),
@@ -250,12 +234,12 @@ def _variety(run: Run) -> Figures:
     """Return how the questions differ."""
     samples = run.samples
     return {
-        "evolutions": _counts(sample.evolution for sample in samples),
-        "kinds": _counts(sample.kind for sample in samples if sample.kind),
-        "first_words": _counts(
+        "evolutions": frequencies(sample.evolution for sample in samples),
+        "kinds": frequencies(sample.kind for sample in samples),
+        "first_words": frequencies(
             (tokens(sample.question) or [""])[0][:_LONGEST_WORD] for sample in samples
         ),
-        "languages": _counts(sample.language for sample in samples),
+        "languages": frequencies(sample.language for sample in samples),
         **_wording(run),
         "answer_words": quartiles([len(tokens(sample.answer)) for sample in samples]),
     }
@@ -281,7 +265,3 @@ def _cost(run: Run) -> Figures:
         "total": total,
         "per_sample": {name: number / kept for name, number in total.items()} if kept else {},
     }
-
-
-def _counts(values: Iterable[str]) -> dict[str, int]:
-    return dict(Counter(values).most_common())

@@ -10,7 +10,7 @@ import socket
 import sys
 import threading
 import webbrowser
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, nullcontext, suppress
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -22,7 +22,7 @@ from werkzeug.serving import WSGIRequestHandler, make_server
 from werkzeug.wrappers import Response as AnyResponse
 
 from groundset.options import Options, option
-from groundset.pages.html import marked, policy, render
+from groundset.pages.html import policy, render
 from groundset.pages.verdicts import (
     REASONS,
     agreements,
@@ -37,7 +37,7 @@ from groundset.pages.verdicts import (
 from groundset.printing import counted, say
 from groundset.programs.errors import GroundsetError, InputError
 from groundset.programs.forms import UNSURE
-from groundset.programs.types import Chunk
+from groundset.programs.types import Sample
 from groundset.run.record import latest_reviews, write_files
 from groundset.run.run import Run, open_run
 from groundset.run.store import DATABASE, Review, Store
@@ -45,7 +45,6 @@ from groundset.run.store import DATABASE, Review, Store
 _HOST, _HOSTS = "127.0.0.1", ("127.0.0.1", "localhost")
 _MAX_BODY = 100_000  # bytes
 _IDLE_SECONDS = 10.0  # after which a connection is closed
-_SURROUNDING = 1_000  # characters shown before and after a passage
 _HEADERS = {
     "Content-Security-Policy": f"{policy('page.css', 'review.js')}; frame-ancestors 'none'",
     "Cache-Control": "no-store",
@@ -88,8 +87,8 @@ def review(options: ReviewOptions) -> None:
         RunError: the run is damaged, or its folder cannot be written.
     """
     name = reviewer_name("--reviewer", options.reviewer)
+    run = open_run(options.run)
     if options.verdicts:
-        run = open_run(options.run)
         reviews = verdicts_in(options.verdicts, run, name)
         with Store(run.folder / DATABASE) as store, store.transaction():
             for each in reviews:
@@ -101,7 +100,6 @@ def review(options: ReviewOptions) -> None:
         return
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, signal.default_int_handler)
-    run = open_run(options.run)
     with suppress(KeyboardInterrupt), serving(run, name, options.port) as address:
         say(f"open {address} in a browser; Ctrl-C stops it")
         with shown_in_browser(address) if options.open else nullcontext():
@@ -125,8 +123,6 @@ def make_app(run: Run, reviewer: str, token: str) -> Flask:
     def page(template: str, **values: Any) -> str:
         with Store(database, read_only=True) as store:
             verdicts = latest_reviews(store.reviews())
-        counts = tallies(samples, verdicts)
-        own = next((each for each in counts if each.reviewer == reviewer), None)
         return render(
             template,
             base=f"/{token}",
@@ -135,49 +131,23 @@ def make_app(run: Run, reviewer: str, token: str) -> Flask:
             samples=samples,
             reviewer=reviewer,
             verdicts=verdicts,
-            tallies=counts,
-            own_tally=own,
+            tallies=tallies(samples, verdicts),
             **values,
         )
 
-    def item(
-        number: int,
-        *,
-        error: str = "",
-        chosen: Sequence[str] = (),
-        note: str = "",
-        **tried: Any,
-    ) -> str:
-        """Return the page of a sample; with an error, what was chosen, noted and tried as its
-        fields is kept in the form.
-        """
-        sample = samples[number - 1].model_copy(update=tried)
-        evidence = sample.evidence
+    def item(number: int, sample: Sample, form: Mapping[str, Any] | None = None) -> str:
+        """Return the page of a sample; ``form`` has the error and what is kept in the form."""
         read = readings_of(sample, run.chunks)
         chunks = {each.chunk_id: each for each in sample.contexts}
-        chunks |= {name: run.chunks[name] for name in read}
-        passages = [
-            (each, marked(each.text, evidence, sample.answer), *around(each), read.get(name))
-            for name, each in chunks.items()
-        ]
-        form = {"error": error, "chosen": chosen, "note": note, "refuses": not tried}
-        after = request.args.get("after", 0, int)
         return page(
             "item.html",
             number=number,
             sample=sample,
-            passages=passages,
-            is_own=read,
-            form=form if error else None,
-            after=after,
-        )
-
-    def around(chunk: Chunk) -> tuple[str, str]:
-        """Return the text before and after a chunk in its document."""
-        text = run.documents[chunk.doc_id].text if chunk.doc_id in run.documents else ""
-        return (
-            text[max(0, chunk.start - _SURROUNDING) : chunk.start],
-            text[chunk.end : chunk.end + _SURROUNDING],
+            chunks=chunks | {name: run.chunks[name] for name in read},
+            documents=run.documents,
+            readings=read,
+            form=form,
+            after=request.args.get("after", 0, int),
         )
 
     def go_on(after: int) -> AnyResponse:
@@ -204,36 +174,28 @@ def make_app(run: Run, reviewer: str, token: str) -> Flask:
     def show(number: int) -> AnyResponse | str | tuple[str, int]:
         if not 0 < number <= len(samples):
             abort(404)
-        if request.method == "GET":
-            return item(number)
-        verdict, chosen = request.form.get("verdict"), request.form.getlist("reason")
-        note = tidy_note(request.form.get("note", ""))
-        if verdict not in ("signed", "refused") or not REASONS.keys() >= set(chosen):
-            abort(400)
-        if verdict == "refused" and (not chosen or ("other" in chosen and not note)):
-            error = (
-                "Say in the note what else is wrong."
-                if chosen
-                else "Choose at least one reason for refusing it."
-            )
-            return item(number, error=error, chosen=chosen, note=note), 400
         sample = samples[number - 1]
-        if verdict == "signed" and (read := readings_of(sample, run.chunks)):
-            ticked = request.form.getlist("passage")
-            answer = tidy_note(request.form.get("answer", ""))
-            if not read.keys() >= set(ticked):
-                abort(400)
-            if bool(ticked) != bool(answer):
-                error = "Tick the passages that answer it and write the answer, or neither."
-                tried = item(
-                    number,
-                    error=error,
-                    note=note,
-                    answer=answer,
-                    retrieval_gt=(ticked,),
-                    evolution=UNSURE,
-                )
-                return tried, 400
+        if request.method == "GET":
+            return item(number, sample)
+        verdict, chosen = request.form.get("verdict"), request.form.getlist("reason")
+        note, answer = (tidy_note(request.form.get(name, "")) for name in ("note", "answer"))
+        ticked, tried = request.form.getlist("passage"), dict[str, Any]()
+        read = readings_of(sample, run.chunks) if verdict == "signed" else {}
+        is_known = REASONS.keys() >= set(chosen) and (not read or read.keys() >= set(ticked))
+        if verdict not in ("signed", "refused") or not is_known:
+            abort(400)
+        error = ""
+        if verdict == "refused" and not chosen:
+            error = "Choose at least one reason for refusing it."
+        elif verdict == "refused" and "other" in chosen and not note:
+            error = "Say in the note what else is wrong."
+        elif read and bool(ticked) != bool(answer):
+            error = "Tick the passages that answer it and write the answer, or neither."
+            tried = {"answer": answer, "retrieval_gt": (ticked,), "evolution": UNSURE}
+        if error:
+            form = {"error": error, "chosen": chosen, "note": note, "refuses": not tried}
+            return item(number, sample.model_copy(update=tried), form), 400
+        if read:
             together = "together" in request.form
             sample = answered(
                 sample, ticked, answer, run.chunks, together=together, reviewer=reviewer
@@ -319,9 +281,13 @@ def serving(run: Run, reviewer: str, port: int = 0) -> Iterator[str]:
             raise InputError(
                 f"--port {port}: {error.strerror or error}; choose another port"
             ) from error
-        app, descriptor = make_app(run, reviewer, token), listener.fileno()
         server = make_server(
-            _HOST, port, app, threaded=True, request_handler=_SilentHandler, fd=descriptor
+            _HOST,
+            port,
+            make_app(run, reviewer, token),
+            threaded=True,
+            request_handler=_SilentHandler,
+            fd=listener.fileno(),
         )
     thread = threading.Thread(target=server.serve_forever, daemon=True)
     thread.start()

@@ -17,7 +17,7 @@ from groundset.programs.checks import evidence_in
 from groundset.programs.errors import InputError
 from groundset.programs.forms import MULTI, SIMPLE, UNANSWERABLE
 from groundset.programs.languages import LANGUAGES
-from groundset.programs.text import MAX_READ, plain
+from groundset.programs.text import MAX_READ, plain, text_id
 from groundset.programs.types import Chunk, Sample
 from groundset.retrieval.index import round_trip
 from groundset.rows import named_rows, optional, required
@@ -202,9 +202,7 @@ def verdicts_in(file: Path, run: Run, reviewer: str) -> list[Review]:
             raise InputError(f"{where}: a second verdict of {who} on {name}")
         said = fields.get("reasons") or fields.get("reason") or ""
         said = ", ".join(map(str, said)) if isinstance(said, list) else str(said)
-        names = (
-            [word for word in re.split(r"[,;\s]+", said) if word] if verdict == "refused" else []
-        )
+        names = re.findall(r"[^,;\s]+", said) if verdict == "refused" else []
         note = optional(where, fields, "note") or ""
         if not names or not REASONS.keys() >= set(names):  # in words of one's own
             names, note = (["other"] if names else []), f"{said}\n{note}"
@@ -289,10 +287,9 @@ def _label(run: Run, sample: Sample, reviews: Sequence[Review]) -> dict[str, Any
     if not reason:
         return "refused without a reason"
     passage = "\n\n".join(plain(chunk.text[:MAX_READ]) for chunk in sample.contexts)
-    digest = hashlib.sha256(f"{sample.question}\0{passage}".encode()).hexdigest()
     said = "; ".join(dict.fromkeys(review.note for review in reviews if review.note))
     row: dict[str, Any] = {
-        "id": f"review-{digest[:16]}",
+        "id": f"review-{text_id(sample.question, passage)}",
         "document": Path(paths[0]).stem,
         "topic": plain(sample.contexts[0].topic),
         "passage": passage,
@@ -300,7 +297,7 @@ def _label(run: Run, sample: Sample, reviews: Sequence[Review]) -> dict[str, Any
         "label": "good" if reason == "ok" else "bad",
         "reason": reason,
         "explanation": said,
-        "origin": ((run.record.get("models") or {}).get("lm") or {}).get("name", "unknown"),
+        "origin": run.record["models"].get("lm", {}).get("name", "unknown"),
         "language": sample.language,
     }
     if answer and sample.answer.strip() and len({label for _, label in reasons}) == 1:

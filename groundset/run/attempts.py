@@ -1,6 +1,5 @@
 """One attempt: the program, the search for the question, the sample."""
 
-import hashlib
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -12,6 +11,7 @@ from groundset.corpus.corpus import Corpus
 from groundset.programs.faq import STATED
 from groundset.programs.forms import PERSONAS
 from groundset.programs.languages import LANGUAGES, language_of
+from groundset.programs.text import text_id
 from groundset.programs.types import Reject, Sample, StepRecord
 from groundset.retrieval.embed import Embedder
 from groundset.retrieval.gold import gold
@@ -30,7 +30,7 @@ _UNTRACED: Mapping[str, Any] = {"disable_history": True, "trace": None, "max_tra
 class Recorder(BaseCallback):
     """Collects what the steps of one attempt say: everything that has the ``name`` of a step."""
 
-    def __init__(self, hear: Callable[[StepRecord], object] = lambda _: None) -> None:
+    def __init__(self, hear: Callable[[StepRecord], object]) -> None:
         self.records: list[StepRecord] = []
         self._hear = hear
         self._names: dict[str, str] = {}
@@ -70,7 +70,7 @@ class Attempts:
         self._options, self._corpus = options, corpus
         self._index, self._embedder = index, embedder
         self._programs, self._lm, self._hear = programs, lm, hear
-        self._chunks = {chunk.chunk_id: chunk for chunk in corpus.chunks}
+        self._chunks = corpus.by_id
         texts = {chunk.chunk_id: chunk.text for chunk in corpus.chunks}
         self._counts = corpus.preference(options.prefer)
         self._by_words = bm25(texts) if options.hard else None
@@ -152,7 +152,7 @@ class Attempts:
         groups = tuple(
             tuple(dict.fromkeys((own, *others)))
             for own, others in zip(ids, made.alternatives, strict=False)
-        )
+        ) or tuple((chunk_id,) for chunk_id in ids)
         read = [reading["chunk_id"] for reading in made.metadata.get("readings", ())]
         contexts = tuple(self._chunks[chunk_id] for chunk_id in ids or read or task.chunks)
         # A table may state its questions in several languages.
@@ -160,16 +160,15 @@ class Attempts:
         code = self._options.language or language_of(told)
         question = task.question or LANGUAGES[code].punctuated(made.question)
         index = self._index
-        text = "\0".join((question, made.answer, *(chunk.chunk_id for chunk in contexts)))
         return Sample(
-            id=hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:16],
+            id=text_id(question, made.answer, *(chunk.chunk_id for chunk in contexts)),
             question=question,
             answer=made.answer,
             evolution=made.evolution,
             language=code,
             contexts=contexts,
-            retrieval_gt=groups or tuple((chunk_id,) for chunk_id in ids),
-            retrieval=index.rank(question, groups or [[chunk_id] for chunk_id in ids]),
+            retrieval_gt=groups,
+            retrieval=index.rank(question, groups),
             probability=made.probability,
             trail=trail,
             metadata={

@@ -204,9 +204,7 @@ def read_states(where: Path) -> dict[str, State]:
         StateError: one cannot be read, is no state of its step, or two are of one step.
     """
     states: dict[str, State] = {}
-    if not where.exists():
-        return states
-    for file in sorted(where.glob("*.json")) if where.is_dir() else [where]:
+    for file in [where] if where.is_file() else sorted(where.glob("*.json")):
         _add_states(states, str(file), _saved(file), file.stem)
     return states
 

@@ -79,14 +79,12 @@ class RunJournal:
         if response is None:
             with self._guard:
                 for name, limit in self._limits.items():
-                    if (
-                        limit is not None
-                        and self._used[name] >= limit
-                        and not self.stopped.is_set()
-                    ):
+                    is_used_up = limit is not None and self._used[name] >= limit
+                    if is_used_up and not self.stopped.is_set():
                         self.ended_by = f"--budget-{name} {limit}"
                         self.stopped.set()
-                self.check()
+                if self.stopped.is_set():
+                    raise RunStoppedError
                 self._used["calls"] += 1
         return response
 
@@ -97,11 +95,6 @@ class RunJournal:
         counts = json.loads(response)
         with self._guard:
             self._used["tokens"] += counts["prompt_tokens"] + counts["generated_tokens"]
-
-    def check(self) -> None:
-        """Raise ``RunStoppedError`` if the run stops."""
-        if self.stopped.is_set():
-            raise RunStoppedError
 
     @contextmanager
     def stopping_on_signals(self, say: Callable[[str], None], *, hard: bool) -> Iterator[None]:
@@ -208,7 +201,7 @@ class Runner:
                 return "complete"
             if not self._plan.in_flight:
                 return "short"
-            self._take(_TICK_SECONDS)
+            self._take()
 
     def _make(self, task: Task) -> None:
         made: Made | BaseException
@@ -222,13 +215,13 @@ class Runner:
         """Wait for what is in flight, for a limited time."""
         until = time.monotonic() + GRACE_SECONDS
         while self._plan.in_flight and time.monotonic() < until:
-            self._take(_TICK_SECONDS, is_last=True)
+            self._take(is_last=True)
         self.has_ended = not self._plan.in_flight
 
-    def _take(self, seconds: float, *, is_last: bool = False) -> None:
-        """Decide on the next finished attempt, if one finishes in time."""
+    def _take(self, *, is_last: bool = False) -> None:
+        """Decide on the next finished attempt, if one finishes soon."""
         try:
-            task, made = self._finished.get(timeout=seconds)
+            task, made = self._finished.get(timeout=_TICK_SECONDS)
         except queue.Empty:
             return
         try:
@@ -279,16 +272,14 @@ class Runner:
         Raises:
             GroundsetError: every attempt would fail like it.
         """
-        cause, seen = (
-            error.__cause__,
-            [error],
-        )  # DSPy wraps errors; what is raised from itself is a circle
+        cause: BaseException | None = error
+        seen: list[BaseException] = []
+        # DSPy wraps errors; what is raised from itself is a circle
         while cause is not None and cause not in seen:
+            if isinstance(cause, GroundsetError):
+                raise cause
             seen.append(cause)
             cause = cause.__cause__
-        for each in seen:
-            if isinstance(each, GroundsetError):
-                raise each
         told: dict[str, Any] = {
             "question": task.question or None,
             "chunk_id": next(iter(task.chunks), ""),
@@ -373,8 +364,7 @@ class Duplicates:
             if numbers(self._questions[place]) == own
             and not _differ_in_marks(self._questions[place], question)
         ]
-        alike.sort(key=lambda place: -similarities[place])
-        return self._questions[alike[0]] if alike else None
+        return self._questions[max(alike, key=similarities.__getitem__)] if alike else None
 
 
 def _differ_in_marks(one: str, other: str) -> bool:

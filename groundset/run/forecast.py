@@ -2,8 +2,7 @@
 writes nothing.
 """
 
-from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 import numpy as np
@@ -21,14 +20,14 @@ from groundset.programs.given import no_question
 from groundset.programs.heads import HeadJudge
 from groundset.programs.languages import ENGLISH, language_of
 from groundset.programs.outcome import verdict
-from groundset.programs.types import Chunk, Sample
+from groundset.programs.types import Chunk
 from groundset.retrieval.embed import open_embedder
 from groundset.run.compiled import Compiled, load_compiled
 from groundset.run.generate import check_reads, foreseen, own_files
 from groundset.run.options import CommandOptions
 from groundset.run.plan import askable, quotas
 from groundset.run.recipes import Cost
-from groundset.run.record import listed
+from groundset.run.record import frequencies, listed
 from groundset.run.run import Run
 from groundset.run.store import holds_run
 from groundset.run.subjects import unasked
@@ -91,11 +90,13 @@ def _given_lines(options: CommandOptions, questions: Iterable[str], made: int) -
 
 def _lines(options: CommandOptions, corpus: Corpus, compiled: Compiled, made: int) -> Iterator[str]:
     """Yield what will be asked, and what that takes."""
-    asked = askable(corpus, corpus.order(options.seed), options)
+    asked = askable(corpus, options)
     left = max(0, (options.size or options.row.size or len(asked)) - made)
     usable, share, line = _usable(asked, options, corpus, compiled)
     yield line
-    yield _subjects_line(corpus, Run(options.out).samples if made else ())
+    samples = Run(options.out).samples if made else ()
+    told = ", ".join(unasked(corpus.chunks, samples)[:_SHOWN]) or "none that headings name"
+    yield f"Subjects{' with no question yet' if made else ''}: {told}."
     texts = [chunk.passage for chunk in usable]
     stated = len(
         {
@@ -124,12 +125,6 @@ def _lines(options: CommandOptions, corpus: Corpus, compiled: Compiled, made: in
     left = min(left, sure + facts)
     paid = left - sure
     yield from _costs(options, left, paid, _GUIDED, made)
-
-
-def _subjects_line(corpus: Corpus, samples: Sequence[Sample]) -> str:
-    """Return what the documents speak of and no question asks about yet."""
-    told = ", ".join(unasked(corpus.chunks, samples)[:_SHOWN]) or "none that headings name"
-    return f"Subjects{' with no question yet' if samples else ''}: {told}."
 
 
 def _forms_line(options: CommandOptions, size: int, texts: list[str], share: float) -> str:
@@ -166,8 +161,7 @@ def _usable(
     vectors = np.concatenate([*embedded(drawn, embedder)]) if inputs else None
     verdicts = [*map(verdict, judge.batch(inputs, vectors))]
     usable = [chunk for chunk, found in zip(drawn.chunks, verdicts, strict=True) if found.good]
-    refused = Counter(found.reason for found in verdicts if not found.good)
-    reasons = listed(dict(refused.most_common()))
+    reasons = listed(frequencies(found.reason for found in verdicts if not found.good))
     line = (
         f"The fitted judge would use {len(usable)} of {len(verdicts)} chunks that it read"
         f"{f' (refused: {reasons})' if reasons else ''}."

@@ -40,7 +40,7 @@ from groundset.run.own import own_module, own_state
 from groundset.run.plan import Pairs, Plan, askable, quotas
 from groundset.run.preparing import prepared
 from groundset.run.recipes import RECIPES
-from groundset.run.record import accepted, edited, library_versions, shortage, summary, write_files
+from groundset.run.record import edited, library_versions, shortage, summary, write_files
 from groundset.run.run import Run, open_run
 from groundset.run.store import Store, holds_run
 from groundset.run.tracked import log_run
@@ -167,11 +167,7 @@ def _generate(options: GenerateOptions, *, hard: bool) -> tuple[Ending, RunJourn
     with ExitStack() as stack:
         progress = stack.enter_context(Progress(quiet=options.quiet))
         store = stack.enter_context(Store.open(options.out)) if holds_run(options.out) else None
-        if (
-            store
-            and store.meta("status") != "running"
-            and (line := edited(options.out, accepted(store.attempts())))
-        ):
+        for line in edited(Run(options.out)) if store else ():
             progress.note(line)
         identity = {"version": __version__, "documents": documents_digest(options)}
         early = foreseen(options).compared()
@@ -183,10 +179,11 @@ def _generate(options: GenerateOptions, *, hard: bool) -> tuple[Ending, RunJourn
             role: f"{each['name']} {each['sha256'] or ''}".strip()
             for role, each in setup.models().items()
         }
-        identity |= names | {"compiled": setup.compiled.digest}
-        identity |= setup.options.compared()
-        identity |= {"questions": source_identity(options.questions)} if options.questions else {}
-        identity |= {"program": own_state(options)} if options.recipe not in RECIPES else {}
+        identity |= names | {"compiled": setup.compiled.digest} | setup.options.compared()
+        if options.questions:
+            identity["questions"] = source_identity(options.questions)
+        if options.recipe not in RECIPES:
+            identity["program"] = own_state(options)
         if store is None:
             corpus, store = _begun(setup, identity, began)
             stack.enter_context(store)
@@ -300,20 +297,18 @@ def _open_models(
 
 def _used(own: Compiled, setup: _Setup) -> str:
     """Return in one line what of the user's states and heads takes effect."""
-    used = [*own.states, *(f"the head of {name}" for name in own.heads if setup.by_head[name])]
-    unused = [
-        f"the head of {name} ({_HEADS[name]})" for name in own.heads if not setup.by_head[name]
-    ]
-    line = (
-        f"--compiled {setup.options.compiled}:"
-        f" {', '.join(used) or 'nothing differs from what is shipped'}"
-    )
-    blank = ", ".join(f"{count} of {name}" for name, count in own.blank.items())
-    return (
-        line
-        + (f"; not used: {', '.join(unused)}" if unused else "")
-        + (f"; demos left out that show no output: {blank}" if blank else "")
-    )
+    heads = {name: setup.by_head[name] for name in own.heads}
+    used = [*own.states, *(f"the head of {name}" for name, judges in heads.items() if judges)]
+    parts = {
+        f"--compiled {setup.options.compiled}": used or ["nothing differs from what is shipped"],
+        "not used": [
+            f"the head of {name} ({_HEADS[name]})" for name, judges in heads.items() if not judges
+        ],
+        "demos left out that show no output": [
+            f"{count} of {name}" for name, count in own.blank.items()
+        ],
+    }
+    return "; ".join(f"{what}: {', '.join(told)}" for what, told in parts.items() if told)
 
 
 def _told(options: GenerateOptions, lm: Model, critic: Model | None) -> str:
@@ -374,7 +369,7 @@ def _run(
     if options.questions:
         plan: Plan = planned(questions, options.size, setup.embedder, store, search)
     else:
-        asked = askable(corpus, corpus.order(options.seed), options)
+        asked = askable(corpus, options)
 
         def is_usable(chunk: Chunk) -> bool:
             inputs = {"topic": chunk.topic, "passage": chunk.passage}
@@ -382,7 +377,7 @@ def _run(
             return head is None or verdict(head.batch([inputs], vector)[0]).good
 
         pairs = Pairs(
-            {chunk.chunk_id: chunk for chunk in corpus.chunks},
+            corpus.by_id,
             index.nearest,
             is_usable=is_usable,
             sizes=(options.min_chunks, options.max_chunks) if "min_chunks" in row.takes else (2, 2),
@@ -445,10 +440,10 @@ def _check_same(out: Path, stored: Mapping[str, Any] | None, identity: Mapping[s
             told = {
                 "documents": "was made of other documents",
                 "version": f"was made by groundset {old}",
+                "questions": "was made of other --questions",
+                "compiled": "used other compiled states (--compiled)",
+                "program": "used another state of its program (--recipe)",
             }
-            told["questions"] = "was made of other --questions"
-            told["compiled"] = "used other compiled states (--compiled)"
-            told["program"] = "used another state of its program (--recipe)"
             what = told.get(name, f"has {option_name(GenerateOptions, name)} {old}, not {new}")
             carry = "carry it over with `groundset align`, or " if name == "documents" else ""
             mend = f"{carry}begin another one, in another --out; `groundset export` joins several"

@@ -71,7 +71,7 @@ def grouped(questions: Mapping[str, int], encoder: Any) -> dict[str, int]:
 
 def hybrid(corpus: Corpus, index: Index) -> Search:
     """Return a search of a corpus by meaning and by words, both fused."""
-    chunks = {chunk.chunk_id: chunk for chunk in corpus.chunks}
+    chunks = corpus.by_id
     by_words = bm25({name: f"{chunk.topic}\n{chunk.text}" for name, chunk in chunks.items()})
 
     def search(query: str, limit: int) -> Sequence[Hit]:

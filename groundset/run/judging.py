@@ -69,7 +69,7 @@ def judge(options: JudgeOptions) -> None:
 
     file, out = expanded(options.file), expanded(options.out)
     check_target(out)
-    if out.exists() and file.exists() and out.samefile(file):
+    if out.resolve() == file.resolve():
         raise InputError(f"--out {out}: is the input; name another file")
     rows = {where: dict(row) for where, row in jsonl_rows(file)}
     if not rows:

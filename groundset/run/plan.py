@@ -358,15 +358,13 @@ def _heading(chunk: Chunk) -> set[str]:
     return set(tokens(chunk.headings[-1])) if chunk.headings else set()
 
 
-def askable(corpus: "Corpus", order: Sequence[int], options: "GenerateOptions") -> list[Chunk]:
+def askable(corpus: "Corpus", options: "GenerateOptions") -> list[Chunk]:
     """Return the chunks that are asked about: no copies, and of your own those of some length if
     all are to be.
     """
-    asked = [
-        corpus.chunks[place] for place in order if "copy_of" not in corpus.chunks[place].metadata
-    ]
+    shortest = options.min_length if options.row.size is None else 0
     return [
         chunk
-        for chunk in asked
-        if options.row.size is not None or len(chunk.text) >= options.min_length
+        for chunk in map(corpus.chunks.__getitem__, corpus.order(options.seed))
+        if "copy_of" not in chunk.metadata and len(chunk.text) >= shortest
     ]

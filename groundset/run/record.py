@@ -6,9 +6,9 @@ import platform
 import shlex
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from importlib import metadata
 from itertools import zip_longest
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from groundset import __version__
@@ -19,7 +19,7 @@ from groundset.programs.forms import UNSURE
 from groundset.programs.types import Reject, Sample
 from groundset.programs.untrusted import numbered_lines
 from groundset.retrieval.index import settled
-from groundset.run.store import RECORD, REJECTS, SAMPLES, Attempt, Review, Store
+from groundset.run.store import RECORD, REJECTS, SAMPLES, Attempt, Review, State, Store
 from groundset.stats import sight
 
 if TYPE_CHECKING:
@@ -39,6 +39,16 @@ SELECTED = (
     "Only questions whose chunks searches by meaning and by words find at different ranks were kept"
     " (--hard): differences between systems count, levels of measures are no levels."
 )
+# What is known of a run that was not generated, unless it says more.
+UNKNOWN: Mapping[str, Any] = {
+    "configuration": {},
+    "models": {},
+    "compiled": {},
+    "thresholds": {},
+    "versions": {},
+    "documents": 0,
+    "chunks": 0,
+}
 _MOST_PAIRS = 5  # of documents
 _REASONS = 3  # of each step
 
@@ -50,22 +60,21 @@ def run_record(store: Store, attempts: Sequence[Attempt]) -> dict[str, Any]:
     written when the run began. ``counts`` has, by step, how often it was tried and how many
     candidates it refused. ``call_seconds`` is the time of all calls, ``seconds`` that of the run.
     """
-    samples = accepted(attempts)
+    samples = samples_in("accepted", attempts)
     rejects = [reject for attempt in attempts for reject in attempt.result.rejects]
     usage, price = store.usage(), store.meta("price")
+    states = Counter(attempt.state for attempt in attempts)
     record = {
+        **UNKNOWN,
         "status": store.meta("status") or "running",
         **{name: store.meta(name) for name in ("reason", "asked", "started", "ended")},
         **counts(samples, rejects),
         "attempts": len(attempts),
-        "surplus": sum(attempt.state == "surplus" for attempt in attempts),
-        "unsure": sum(attempt.state == "unsure" for attempt in attempts),
+        "surplus": states["surplus"],
+        "unsure": states["unsure"],
         "counts": _step_counts(attempts),
-        **{
-            name: usage[name]
-            for name in ("calls", "prompt_tokens", "cached_tokens", "generated_tokens")
-        },
-        "call_seconds": round(usage["seconds"], 2),
+        "call_seconds": round(usage.pop("seconds"), 2),
+        **usage,
         "seconds": round(store.meta("seconds") or 0.0, 2),
         "cost": None,
     }
@@ -77,8 +86,7 @@ def run_record(store: Store, attempts: Sequence[Attempt]) -> dict[str, Any]:
             "per_sample": total / len(samples) if samples else None,
         }
     record |= store.meta("record") or {}
-    is_selected = (record.get("configuration") or {}).get("hard")
-    return record | ({"selected": SELECTED} if is_selected else {})
+    return record | ({"selected": SELECTED} if record["configuration"].get("hard") else {})
 
 
 def counts(samples: Sequence[Sample], rejects: Sequence[Reject]) -> dict[str, Any]:
@@ -87,8 +95,8 @@ def counts(samples: Sequence[Sample], rejects: Sequence[Reject]) -> dict[str, An
     """
     return {
         "accepted": len(samples),
-        "evolutions": dict(Counter(sample.evolution for sample in samples).most_common()),
-        "kinds": dict(Counter(sample.kind for sample in samples if sample.kind).most_common()),
+        "evolutions": frequencies(sample.evolution for sample in samples),
+        "kinds": frequencies(sample.kind for sample in samples),
         "alternatives": sum(
             any(len(group) > 1 for group in sample.retrieval_gt) for sample in samples
         ),
@@ -96,11 +104,9 @@ def counts(samples: Sequence[Sample], rejects: Sequence[Reject]) -> dict[str, An
     }
 
 
-def accepted(attempts: Iterable[Attempt]) -> list[Sample]:
-    """Return the accepted samples in the order of their attempts."""
-    return [
-        each.result.sample for each in attempts if each.state == "accepted" and each.result.sample
-    ]
+def samples_in(state: State, attempts: Iterable[Attempt]) -> list[Sample]:
+    """Return the samples in a state, such as the accepted ones, in the order of their attempts."""
+    return [each.result.sample for each in attempts if each.state == state and each.result.sample]
 
 
 def latest_reviews(reviews: Iterable[Review]) -> dict[str, dict[str, Review]]:
@@ -151,29 +157,27 @@ def write_files(store: Store) -> None:
     rejects = (
         reject.model_dump(mode="json") for attempt in attempts for reject in attempt.result.rejects
     )
-    write_rows(folder / SAMPLES, map(sample_row, accepted(attempts)), follow=False)
+    write_rows(folder / SAMPLES, map(sample_row, samples_in("accepted", attempts)), follow=False)
     write_rows(folder / REJECTS, rejects, follow=False)
     write_text(
         folder / RECORD, json_text(run_record(store, attempts), indent=2) + "\n", follow=False
     )
 
 
-def edited(folder: Path, samples: Iterable[Sample]) -> str:
-    """Return a line on samples.jsonl, which is never read, if somebody changed it; else an empty
-    one.
-    """
-    rows = (json_line(sample_row(sample)).encode() for sample in samples)
-    try:
-        lines = (line + b"\n" for _, line in numbered_lines(folder / SAMPLES))
-        if all(line == row for line, row in zip_longest(lines, rows)):
-            return ""
-    except InputError:  # it was moved away, or is no file of rows any more
-        return ""
-    mend = (
-        f"refuse samples with `groundset review {folder}`, or keep some with"
-        " run.filter(...).save(FOLDER) in Python"
-    )
-    return f"{folder / SAMPLES} was changed by hand, which has no effect: {mend}"
+def edited(run: "Run") -> Iterator[str]:
+    """Yield a line on samples.jsonl, which is never read, if somebody changed it."""
+    file = run.folder / SAMPLES
+    rows = (json_line(sample_row(sample)).encode() for sample in run.samples)
+    # It may have been moved away, or be no file of rows any more.
+    with suppress(InputError):
+        lines = (line + b"\n" for _, line in numbered_lines(file))
+        is_same = all(line == row for line, row in zip_longest(lines, rows))
+        if run.status != "running" and not is_same:
+            yield (
+                f"{file} was changed by hand, which has no effect: refuse samples with"
+                f" `groundset review {run.folder}`, or keep some with run.filter(...).save(FOLDER)"
+                " in Python"
+            )
 
 
 def sample_row(sample: Sample) -> dict[str, Any]:
@@ -217,16 +221,25 @@ def library_versions() -> dict[str, str]:
     return versions
 
 
-def summary(run: "Run") -> list[str]:
-    """Return the lines that end a run."""
-    record, folder = run.record, shlex.quote(str(run.folder))
-    lines = [*account(run), *_sight(run), f"Files: {run.folder / SAMPLES}, {REJECTS}, {RECORD}."]
-    if record["status"] in ("interrupted", "failed", "budget"):
-        more = " with a larger budget" if record["status"] == "budget" else ""
-        return [*lines, f"To go on: the same command{more}."]
-    used = f"review {folder}, or groundset export {folder} --format autorag --out DIR"
-    none = f"show {folder} --rejects says why; a larger --lm in another --out makes more"
-    return [*lines, f"Next: groundset {used if len(run) else none}"]
+def summary(run: "Run") -> Iterator[str]:
+    """Yield the lines that end a run."""
+    status, folder = run.status, shlex.quote(str(run.folder))
+    yield from account(run)
+    yield from _sight(run)
+    yield f"Files: {run.folder / SAMPLES}, {REJECTS}, {RECORD}."
+    if status in ("interrupted", "failed", "budget"):
+        more = " with a larger budget" if status == "budget" else ""
+        yield f"To go on: the same command{more}."
+    elif len(run):
+        yield (
+            f"Next: groundset review {folder}, or groundset export {folder} --format autorag"
+            " --out DIR"
+        )
+    else:
+        yield (
+            f"Next: groundset show {folder} --rejects says why; a larger --lm in another --out"
+            " makes more"
+        )
 
 
 def _sight(run: "Run") -> Iterator[str]:
@@ -240,56 +253,51 @@ def _sight(run: "Run") -> Iterator[str]:
         yield selected
 
 
-def account(run: "Run") -> list[str]:
-    """Return the lines on what was kept, what was refused and what it cost."""
+def account(run: "Run") -> Iterator[str]:
+    """Yield the lines on what was kept, what was refused and what it cost."""
     record = run.record
-    lines = [
+    yield (
         f"Kept {record['accepted']} of"
         f" {counted(record['asked'], 'sample')}{_counts(record['evolutions'])} from"
-        f" {counted(record['attempts'], 'attempt')} on {counted(record.get('chunks', 0), 'chunk')}"
-        f" of {counted(record.get('documents', 0), 'document')}."
-    ]
+        f" {counted(record['attempts'], 'attempt')} on {counted(record['chunks'], 'chunk')}"
+        f" of {counted(record['documents'], 'document')}."
+    )
     if record["surplus"]:
-        lines.append(
-            f"{counted(record['surplus'], 'good question')} beyond that: used when --size grows."
-        )
+        yield f"{counted(record['surplus'], 'good question')} beyond that: used when --size grows."
     if record["unsure"]:
-        lines.append(
+        yield (
             f"{counted(record['unsure'], 'question')} unsure: `groundset review` shows what was"
             " read, and takes your answers."
         )
     if record["kinds"]:
-        lines.append(f"Kinds of question: {listed(record['kinds'])}.")
+        yield f"Kinds of question: {listed(record['kinds'])}."
     if record["reason"]:
-        lines.append(f"{record['reason'][:1].upper()}{record['reason'][1:]}.")
+        yield f"{record['reason'][:1].upper()}{record['reason'][1:]}."
     if record["alternatives"]:
-        lines.append(
+        yield (
             f"{counted(record['alternatives'], 'question')} can also be answered from another"
             " chunk."
         )
-    lines += [
-        f"{pair['first']} and {pair['second']} say different things"
-        f" ({counted(pair['questions'], 'question')}): metadata.variants has their answers."
-        for pair in contradictions(run)[:_MOST_PAIRS]
-    ]
+    for pair in contradictions(run)[:_MOST_PAIRS]:
+        yield (
+            f"{pair['first']} and {pair['second']} say different things"
+            f" ({counted(pair['questions'], 'question')}): metadata.variants has their answers."
+        )
     questions = [each for each in run.rejects if each.question and each.step != UNSURE]
     passages = [each for each in run.rejects if not each.question]
     for what, rejects in (("question", questions), ("passage", passages)):
         if rejects:
-            lines.append(f"Refused {counted(len(rejects), what)}: {_by_step(rejects)}.")
+            yield f"Refused {counted(len(rejects), what)}: {_by_step(rejects)}."
     if record["calls"]:
-        lines.append(
+        yield (
             f"Took {duration(record['seconds'])}, {counted(record['calls'], 'call')} with"
             f" {record['prompt_tokens']:,} prompt tokens ({record['cached_tokens']:,} cached) and"
             f" {record['generated_tokens']:,} generated ones."
         )
     if record["cost"]:
         each = record["cost"]["per_sample"]
-        lines.append(
-            "Cost"
-            f" {record['cost']['total']:,.2f}{'' if each is None else f', {each:,.4f} a sample'}."
-        )
-    return lines
+        sample = "" if each is None else f", {each:,.4f} a sample"
+        yield f"Cost {record['cost']['total']:,.2f}{sample}."
 
 
 def contradictions(run: "Run") -> list[dict[str, Any]]:
@@ -322,6 +330,11 @@ def _counts(counts: Mapping[str, Any]) -> str:
     return f" ({listed(counts)})" if counts else ""
 
 
+def frequencies(names: Iterable[str | None]) -> dict[str, int]:
+    """Return how often names occur, the most frequent first."""
+    return dict(Counter(filter(None, names)).most_common())
+
+
 def listed(counts: Mapping[str, int]) -> str:
     """Return counts in words."""
     return ", ".join(f"{name} {count}" for name, count in counts.items())
@@ -330,7 +343,7 @@ def listed(counts: Mapping[str, int]) -> str:
 def _by_step(rejects: Sequence[Reject]) -> str:
     """Return the steps with their main reasons, the most frequent first."""
     parts = []
-    for step, count in Counter(reject.step for reject in rejects).most_common():
+    for step, count in frequencies(reject.step for reject in rejects).items():
         reasons = Counter(
             reject.reason.split(":")[0][:100] for reject in rejects if reject.step == step
         )

@@ -5,11 +5,12 @@
 import html
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from copy import copy
 from functools import cached_property
-from itertools import count, zip_longest
+from itertools import count, islice, zip_longest
 from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, TypeVar, overload
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar, overload
 
 import numpy as np
 from rich.console import Console
@@ -24,13 +25,14 @@ from groundset.programs.errors import InputError, RunError
 from groundset.programs.forms import UNSURE
 from groundset.programs.types import Chunk, Document, Reject, Sample, StepRecord
 from groundset.run.record import (
-    accepted,
+    UNKNOWN,
     account,
     counts,
     edited,
     question_row,
     run_record,
     sample_row,
+    samples_in,
     write_files,
 )
 from groundset.run.store import (
@@ -64,17 +66,7 @@ _COLUMNS = (
     "probability",
 )
 # What a saved run takes from the record of the run that it came from.
-_SETTINGS = (
-    "configuration",
-    "models",
-    "compiled",
-    "documents",
-    "chunks",
-    "skipped",
-    "thresholds",
-    "versions",
-    "source",
-)
+_SETTINGS = (*UNKNOWN, "skipped", "source")
 
 
 class Run(Sequence[Sample]):
@@ -96,13 +88,12 @@ class Run(Sequence[Sample]):
     @cached_property
     def samples(self) -> tuple[Sample, ...]:
         """Return the samples in the order of their attempts."""
-        return tuple(accepted(self.attempts))
+        return tuple(samples_in("accepted", self.attempts))
 
     @cached_property
     def unsure(self) -> tuple[Sample, ...]:
         """Return the user's own questions that wait for a person, without gold."""
-        found = (each.result.sample for each in self.attempts if each.state == "unsure")
-        return tuple(filter(None, found))
+        return tuple(samples_in("unsure", self.attempts))
 
     @cached_property
     def rejects(self) -> tuple[Reject, ...]:
@@ -135,10 +126,10 @@ class Run(Sequence[Sample]):
         """Return the documents by their ids."""
         return self.corpus.documents
 
-    @cached_property
+    @property
     def chunks(self) -> dict[str, Chunk]:
         """Return all chunks by their ids, in the order of the documents."""
-        return {chunk.chunk_id: chunk for chunk in self.corpus.chunks}
+        return self.corpus.by_id
 
     @cached_property
     def vectors(self) -> np.ndarray:
@@ -177,15 +168,10 @@ class Run(Sequence[Sample]):
         :meth:`save`.
         """
         samples = tuple(sample for sample in self.samples if predicate(sample))
-        shared = {"corpus", "chunks", "vectors"} & self.__dict__.keys()  # if they were read
-        return Run(
-            self.folder,
-            samples=samples,
-            rejects=self.rejects,
-            reviews=self.reviews,
-            record=self.record | counts(samples, self.rejects),
-            **{name: self.__dict__[name] for name in shared},
-        )
+        record = self.record | counts(samples, self.rejects)
+        filtered = copy(self)
+        vars(filtered).update(samples=samples, record=record, is_saved=False)
+        return filtered
 
     def save(self, out: str | Path) -> "Run":
         """Write the run to a new folder with the reviews of its samples, and return it.
@@ -252,7 +238,7 @@ def open_run(folder: str | Path) -> Run:
             raise RunError(
                 f"{run.folder} is damaged (chunk {min(unknown)} of sample {sample.id} is missing)"
             )
-    if run.status != "running" and (line := edited(run.folder, run.samples)):
+    for line in edited(run):
         say(line, err=True)
     return run
 
@@ -372,101 +358,89 @@ def show(options: ShowOptions) -> None:
     if options.step and not options.rejects:
         raise InputError("--step: only with --rejects")
     run = open_run(options.run)
+    kind = "rejects" if options.rejects else "samples"
+    found = _rejects(run, options) if options.rejects else _samples(run, options)
+    entries = islice(found, options.limit)
+    if options.as_json:
+        rows = [entry.row for entry in entries]
+        say_lines(json_text({"run": str(run.folder), kind: rows}, indent=2))
+        return
     console = Console(highlight=False, emoji=False)
-    if options.rejects:
-        _show_rejects(console, run, options)
-    else:
-        _show_samples(console, run, options)
-    if not (options.id or options.as_json):
-        for line in account(run):
-            say(line)
+    for entry in entries:
+        _print(console, entry, trail=options.trail)
+    for line in () if options.id else account(run):
+        say(line)
 
 
-def _show_samples(console: Console, run: Run, options: ShowOptions) -> None:
+class _Entry(NamedTuple):
+    """A sample or a reject, as it is shown."""
+
+    row: Mapping[str, Any]
+    name: str
+    outcome: str
+    text: str
+    chunks: Sequence[Chunk]
+    trail: Sequence[StepRecord]
+
+
+def _samples(run: Run, options: ShowOptions) -> Iterator[_Entry]:
     samples = [sample for sample in run.samples if sample.id.startswith(options.id or "")]
     if options.id and not samples:
         raise InputError(
             f"--id {options.id}: no sample of {options.run} has an id that begins with this"
         )
-    samples = samples[: options.limit]
-    if options.as_json:
-        _say_json(run, "samples", map(sample_row, samples))
-        return
     for sample in samples:
-        _print_sample(console, sample, trail=options.trail)
+        rank = sample.retrieval.rank
+        search = f"rank {rank}" if rank else "not found again"
+        if not sample.retrieval_gt:
+            search = "no chunk answers it"
+        score = "" if sample.probability is None else f", {sample.probability:.2f}"
+        outcome, text = (
+            f"{sample.evolution}, {search}{score}",
+            f"{sample.question}\n{sample.answer}",
+        )
+        yield _Entry(sample_row(sample), sample.id, outcome, text, sample.contexts, sample.trail)
 
 
-def _show_rejects(console: Console, run: Run, options: ShowOptions) -> None:
+def _rejects(run: Run, options: ShowOptions) -> Iterator[_Entry]:
     steps = {reject.step for reject in run.rejects}
     if unknown := [step for step in options.step if step not in steps]:
         known = ", ".join(sorted(steps)) or "none"
         raise InputError(f"--step {unknown[0]}: it refused nothing; steps that did: {known}")
-    found = [
-        (reject, attempt.result)
-        for attempt in run.attempts
-        for reject in attempt.result.rejects
-        if reject.step in (options.step or steps)
-    ]
-    found = found[: options.limit]
-    if options.as_json:
-        _say_json(run, "rejects", (_reject_row(run, reject) for reject, _ in found))
-        return
-    for reject, result in found:
-        _print_reject(console, run, reject, result, trail=options.trail)
+    thresholds = run.record["thresholds"]
+    for result in (attempt.result for attempt in run.attempts):
+        sample = result.sample
+        for reject in result.rejects:
+            if reject.step not in (options.step or steps):
+                continue
+            chunks = [run.chunks[name] for name in run.chunks.keys() & {reject.chunk_id}]
+            passage = "".join(chunk.passage for chunk in chunks)
+            least = (
+                f" of at least {thresholds[reject.step]:.2f}" if reject.step in thresholds else ""
+            )
+            score = "" if reject.probability is None else f" ({reject.probability:.2f}{least})"
+            yield _Entry(
+                {**reject.model_dump(mode="json"), "passage": passage},
+                reject.step,
+                reject.reason + score,
+                reject.question or "",
+                sample.contexts if sample and reject.step == UNSURE else chunks,
+                sample.trail if sample else result.trail,
+            )
 
 
-def _reject_row(run: Run, reject: Reject) -> dict[str, Any]:
-    chunk = run.chunks.get(reject.chunk_id)
-    return {**reject.model_dump(mode="json"), "passage": chunk.passage if chunk else ""}
-
-
-def _say_json(run: Run, kind: str, rows: Iterable[dict[str, Any]]) -> None:
-    say_lines(json_text({"run": str(run.folder), kind: list(rows)}, indent=2))
-
-
-def _print_sample(console: Console, sample: Sample, *, trail: bool) -> None:
-    rank = sample.retrieval.rank
-    search = f"rank {rank}" if rank else "not found again"
-    if not sample.retrieval_gt:
-        search = "no chunk answers it"
-    score = "" if sample.probability is None else f", {sample.probability:.2f}"
-    title = f"[bold]{_safe(sample.id)}[/bold]  {_safe(sample.evolution)}, {search}{score}"
-    console.rule(title, align="left")
-    console.print(f"[bold]{_safe(sample.question)}[/bold]\n{_safe(sample.answer)}")
-    _print_chunks(console, sample.contexts)
-    if trail:
-        _print_trail(console, sample.trail)
-    console.print()
-
-
-def _print_trail(console: Console, trail: Sequence[StepRecord]) -> None:
-    for record in trail:
-        output = json.dumps(record.output, ensure_ascii=False)
-        console.print(f"[bold]{_safe(record.step)}[/bold] {_safe(output)}")
-
-
-def _print_reject(
-    console: Console, run: Run, reject: Reject, result: Result, *, trail: bool
-) -> None:
-    threshold = (run.record.get("thresholds") or {}).get(reject.step)
-    least = "" if threshold is None else f" of at least {threshold:.2f}"
-    score = "" if reject.probability is None else f" ({reject.probability:.2f}{least})"
-    console.print(f"[bold]{_safe(reject.step)}[/bold]  {_safe(reject.reason)}{score}")
-    if reject.question:
-        console.print(Padding(_safe(reject.question), (0, 0, 0, 2)))
-    own = run.chunks.get(reject.chunk_id)
-    read = result.sample.contexts if result.sample and reject.step == UNSURE else ()
-    _print_chunks(console, read or ([own] if own else ()))
-    if trail:
-        _print_trail(console, result.sample.trail if result.sample else result.trail)
-    console.print()
-
-
-def _print_chunks(console: Console, chunks: Sequence[Chunk]) -> None:
-    for chunk in chunks:
+def _print(console: Console, entry: _Entry, *, trail: bool) -> None:
+    console.rule()
+    console.print(f"[bold]{_safe(entry.name)}[/bold]  {_safe(entry.outcome)}")
+    if entry.text:
+        console.print(_safe(entry.text, lines=True))
+    for chunk in entry.chunks:
         title = f"[italic]{_safe(chunk.topic)}[/italic] ({_safe(chunk.path)})"
         console.print(Padding(title, (0, 0, 0, 2)))
         console.print(Padding(_safe(chunk.passage, lines=True), (0, 0, 0, 4)))
+    for record in entry.trail if trail else ():
+        output = json.dumps(record.output, ensure_ascii=False)
+        console.print(f"[bold]{_safe(record.step)}[/bold] {_safe(output)}")
 
 
 def _safe(text: str, *, lines: bool = False) -> str:

@@ -251,15 +251,9 @@ class Store(AbstractContextManager["Store"]):
     @contextmanager
     def transaction(self) -> Iterator[None]:
         """Commit all changes of the block, or none."""
-        with self._using:
+        with self._guarded(), self._connection:
             self._execute("BEGIN IMMEDIATE")
-            try:
-                yield
-                self._execute("COMMIT")
-            except BaseException:
-                with suppress(sqlite3.Error):
-                    self._connection.rollback()
-                raise
+            yield
 
     def get(self, key: str) -> str | None:
         """Return the response of a finished call, None if it was not made."""
@@ -321,15 +315,14 @@ class Store(AbstractContextManager["Store"]):
     def reviews(self) -> list[Review]:
         """Return all reviews in the order in which they were given."""
         return self._parsed(
-            _review, f"SELECT {', '.join(Review.model_fields)} FROM reviews ORDER BY number"
+            _review,
+            "SELECT sample_id, reviewer, verdict, reasons, note, at FROM reviews ORDER BY number",
         )
 
     def add_review(self, review: Review) -> None:
         """Keep a review; it is committed when this returns."""
         values = review.model_dump(mode="json") | {"reasons": json_text(review.reasons)}
-        statement = (
-            f"INSERT INTO reviews ({', '.join(values)}) VALUES ({', '.join('?' * len(values))})"
-        )
+        statement = "INSERT INTO reviews VALUES (NULL, ?, ?, ?, ?, ?, ?)"
         self._execute(statement, tuple(values.values()))
 
     def _execute(self, statement: str, values: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
@@ -380,11 +373,7 @@ def holds_run(folder: Path) -> bool:
     )
     if reason:
         raise InputError(f"--out {folder}: {reason}")
-    names = (
-        {path.name for path in folder.iterdir() if not is_leftover(path.name)}
-        if folder.exists()
-        else set()
-    )
+    names = {path.name for path in folder.glob("*") if not is_leftover(path.name)}
     # A process that was killed before it wrote the database has left a corpus, or an empty log.
     if DATABASE not in names and (others := sorted(names - {CORPUS, *_FILES})):
         raise InputError(

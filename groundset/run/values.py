@@ -44,9 +44,8 @@ def read_texts(value: Any) -> Any:
     types are left to the field.
     """
     items = [value] if isinstance(value, str | Path) else value
-    if not isinstance(items, list | tuple):
-        return value
-    if not all(isinstance(item, str | Path) for item in items):
+    is_listed = isinstance(items, list | tuple)
+    if not is_listed or not all(isinstance(item, str | Path) for item in items):
         return value
     texts = list(map(_text, items))
     lines = (" ".join(line.split()) for text in texts for line in text.split("\n"))

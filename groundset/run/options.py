@@ -319,10 +319,12 @@ class GenerateOptions(CorpusOptions):
     @model_validator(mode="after")
     def _fit_together(self) -> Self:
         recipe = self.recipe
-        if (recipe == GIVEN) != (self.questions is not None):
-            lone = "without --questions: name the file of your questions"
-            told = lone if recipe == GIVEN else "with --questions: leave out one of both"
-            raise ValueError(f"--recipe {recipe} {told}")
+        if recipe == GIVEN and self.questions is None:
+            raise ValueError(
+                f"--recipe {recipe} without --questions: name the file of your questions"
+            )
+        if recipe != GIVEN and self.questions is not None:
+            raise ValueError(f"--recipe {recipe} with --questions: leave out one of both")
         for name in self.model_fields_set:
             recipes = recipes_with(name)
             is_idle = name == "about" and recipe not in RECIPES

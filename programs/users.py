@@ -85,7 +85,7 @@ class Users(NamedTuple):
 
 READER, STAFF = "reader", "staff"
 USERS: Mapping[str, Users] = {
-    STAFF: Users(9, 0.35, 0.4, 0.05, 0.75, 0.15),
+    STAFF: Users(9, 0.35, 0.45, 0.05, 0.75, 0.15),
     "consumers": Users(21, 0.5, 0.4, 0.45, 0.75, 0.1),
     "forum": Users(46, 0.5, 0.4, 0.85, 0.5, 0.15),
 }

@@ -88,9 +88,11 @@ class Export(NamedTuple):
             self.write(content, folder)
 
 
-def _one(name: str, columns: Any, about: str = "", *, splits: bool = True) -> Export:
+def _one(
+    name: str, columns: Any, about: str = "", *, ascii: bool = False, splits: bool = True
+) -> Export:
     """Return a format that is one file of questions."""
-    return Export({name: File(questions, columns)}, about, splits)
+    return Export({name: File(questions, columns, ascii)}, about, splits)
 
 
 def _bedrock_turns(row: Row) -> list[Row]:
@@ -245,6 +247,7 @@ EXPORTS: Mapping[str, Export] = {
         "prompts.jsonl",
         {"conversationTurns": _bedrock_turns},
         "(for Amazon Bedrock)",
+        ascii=True,
         splits=False,
     ),
     "beir": Export(
@@ -286,7 +289,7 @@ EXPORTS: Mapping[str, Export] = {
     "langfuse": Export(
         {
             "items.csv": File(questions, _LANGFUSE),
-            "items.jsonl": File(questions, _LANGFUSE),
+            "items.jsonl": File(questions, _LANGFUSE, ascii=True),
         },
     ),
     # As `Client.create_examples` takes them. `outputs` is the name in its interface and in all
@@ -299,6 +302,7 @@ EXPORTS: Mapping[str, Export] = {
             "metadata": {"id": "id", **_METADATA},
             "split?": "split",
         },
+        ascii=True,
     ),
     # As `merge_records` of MLflow 3.17 takes them; `export_run` merges them.
     MLFLOW: Export(
@@ -329,6 +333,7 @@ EXPORTS: Mapping[str, Export] = {
             "metadata": _METADATA,
             "splits?": "split",
         },
+        ascii=True,
     ),
     # Test cases; of a list of texts, promptfoo would make a case each. What to assert is left to
     # `defaultTest`.
@@ -346,9 +351,9 @@ EXPORTS: Mapping[str, Export] = {
     ),
     "ragas": Export(
         {
-            "testset.jsonl": File(questions, _RAGAS),
-            "testset-0.1.jsonl": File(questions, _RAGAS_0_1),
-            "conversations.jsonl": File(conversations, _RAGAS_CONVERSATION),
+            "testset.jsonl": File(questions, _RAGAS, ascii=True),
+            "testset-0.1.jsonl": File(questions, _RAGAS_0_1, ascii=True),
+            "conversations.jsonl": File(conversations, _RAGAS_CONVERSATION, ascii=True),
         },
         splits=False,
     ),

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from groundset.exports.sets import EvaluationSet
+from groundset.files import encodable
 from groundset.rows import csv_cell
 
 Row = Mapping[str, Any]
@@ -24,6 +25,7 @@ class File(NamedTuple):
 
     of: Callable[[EvaluationSet], Iterable[Row]]  # yields the rows; ``split`` is the split of a row
     columns: Any
+    ascii: bool = False  # whether the tool opens JSON lines in the encoding of the machine
 
     def tables(self, found: EvaluationSet) -> dict[str, Any]:
         """Return an Arrow table for each split."""
@@ -47,7 +49,7 @@ class File(NamedTuple):
                 self._write(folder / name, chain([first], rows))
 
     def _write(self, file: Path, rows: Iterable[Row]) -> None:
-        """Write rows; JSON in ASCII, because tools open it in the encoding of the machine."""
+        """Write rows; .json in ASCII, because tools open it in the encoding of the machine."""
         if file.suffix == ".parquet":
             import pyarrow.parquet as pq
 
@@ -61,7 +63,9 @@ class File(NamedTuple):
             if file.suffix == ".json":
                 text.write(json.dumps(list(rows), indent=2) + "\n")
             elif file.suffix == ".jsonl":
-                text.writelines(json.dumps(row) + "\n" for row in rows)
+                text.writelines(
+                    encodable(json.dumps(row, ensure_ascii=self.ascii)) + "\n" for row in rows
+                )
             else:
                 is_csv = file.suffix == ".csv"
                 dialect, end = ("excel", "\r\n") if is_csv else ("excel-tab", "\n")

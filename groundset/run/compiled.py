@@ -204,7 +204,9 @@ def read_states(where: Path) -> dict[str, State]:
         StateError: one cannot be read, is no state of its step, or two are of one step.
     """
     states: dict[str, State] = {}
-    for file in [where] if where.is_file() else sorted(where.glob("*.json")):
+    if not where.exists():
+        return states
+    for file in sorted(where.glob("*.json")) if where.is_dir() else [where]:
         _add_states(states, str(file), _saved(file), file.stem)
     return states
 

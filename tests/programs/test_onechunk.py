@@ -206,6 +206,15 @@ def test_found_passages_that_hold_the_same_answer_are_alternatives():
     assert engine.steps() == ["ask", "judge", "judge"]
 
 
+def test_a_message_in_the_words_of_the_documents_is_put_once_more():
+    read = "what does the dairy plant pay for milk delivered late"
+    for again, taken in (("came in at ten, what now", "came in at ten, what now"), ("none", read)):
+        written = [f"Situation: late\nMessage: {message}" for message in (read, again)]
+        found, engine = made({"reword": written}, OneChunk(users=USERS["staff"]))
+        assert (found.question, engine.steps()[1:4]) == (taken, ["reword", "reword", "judge"])
+    assert f"so fewer than here: {read}" in str(engine.requests[3][1].messages[-1])
+
+
 def test_alternatives_of_a_message_hold_its_answer_until_three_in_a_row_do_not() -> None:
     queries = []
 

@@ -23,8 +23,9 @@ class AskPassage(dspy.Signature):
     The form comes first: take the first one on offer in which the passage answers something that
     somebody wants to know; one that could only become a riddle is passed over. Then, of what can be
     asked in that form, ask what is most worth knowing; of kinds that are worth as much, take the
-    earlier one. If nothing in the passage is worth a question that was not asked already, write
-    "none" in every line but the answer, which says why.
+    earlier one. If a subject is given, ask about that; if it is a question, ask for the same, as
+    exactly, in other words. If nothing in the passage is worth a question that was not asked
+    already, write "none" in every line but the answer, which says why.
     """
 
     about: str = dspy.InputField(desc="what the documents are and who asks", default="")
@@ -32,10 +33,7 @@ class AskPassage(dspy.Signature):
     before: str = dspy.InputField(desc="what stands just before the passage", default="")
     passage: str = dspy.InputField(desc="the passage to ask about")
     asked_already: list[str] = dspy.InputField(desc="questions not to repeat", default=[])
-    subject: str = dspy.InputField(
-        desc="a question that the passage puts: ask for the same, as exactly, in other words",
-        default="",
-    )
+    subject: str = dspy.InputField(desc="what to ask about, if that is fixed", default="")
     forms: list[str] = dspy.InputField(desc="forms of question on offer, the most wanted first")
     kinds: str = dspy.InputField(
         desc="what a question can ask for, the most wanted first", default=""

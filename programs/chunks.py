@@ -64,7 +64,7 @@ class SeveralChunks(Recipe):
         read = [Passage(text, title) for text, title in zip(passages, titles, strict=True)]
         code = language or language_of(passages[0])
         try:
-            scored(self.score, read)
+            scored(self.score_chunk, read)
             kind, draft, quotes = self._combined(read, asked, answers, language, code)
             self.in_language(draft, language, passages)
             topic = " / ".join(filter(None, dict.fromkeys(titles)))

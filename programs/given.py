@@ -65,7 +65,7 @@ class Given(Recipe):
         :class:`groundset.programs.recipe.Recipe`.
         """
         super().__init__(search, about=about)
-        self.score = None  # all that is found is read
+        self.score_chunk = None  # all that is found is read
         self.most = read
         # How much a passage counts, by its id, where several give different answers.
         self.counts: Callable[[str], float] = lambda _: 0.0

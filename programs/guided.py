@@ -125,7 +125,7 @@ class Guided(Program):
         def facts(passage: str, topic: str) -> list[Fact]:
             return easy_facts(passage, topic, parse)
 
-        self.score: Any = step("score") if score is None else score
+        self.score_chunk: Any = step("score") if score is None else score
         self.facts = (
             facts  # not the parser, because optimizers copy programs with all that they hold
         )
@@ -163,7 +163,7 @@ class Guided(Program):
                     needed=[0],
                 )
         try:
-            scored(self.score, [Passage(passage, topic)])
+            scored(self.score_chunk, [Passage(passage, topic)])
         except RefusedError as refused:
             return refused.outcome()
         if language_of(passage) != ENGLISH.code:

@@ -107,7 +107,7 @@ class OneChunk(Recipe):
         first = wanted[0] if wanted else SIMPLE
         code = language or language_of(passage)
         try:
-            scored(self.score, [read])
+            scored(self.score_chunk, [read])
             form, kind, draft, quotes = self._asked(read, wanted, kinds, asked, answers, language)
             self.in_language(draft, language, [passage])
             facts: dict[str, Any] = {}

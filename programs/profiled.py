@@ -179,7 +179,7 @@ class Profiled(SeveralChunks):
         """
         rejects: list[Reject] = []
         try:
-            scored(self.score, [Passage(passage, topic)])
+            scored(self.score_chunk, [Passage(passage, topic)])
             clue = self._clue(passage, topic, turn)
             hits = self._distilled(clue, passage, topic)
             read = [Passage(hit.passage, hit.topic) for hit in hits]

@@ -91,9 +91,9 @@ class Recipe(Program):
     """The base of the recipes: a score of passages, a judge that reads and answers, a comparison of
     answers, a reviser, a panel.
 
-    Steps are attributes: a fitted head may take the place of ``score`` or ``judge``, and without a
-    ``score`` (None) every passage is asked about. Methods that return or check a question raise
-    ``RefusedError`` where it is refused.
+    Steps are attributes: a fitted head may take the place of ``score_chunk`` or ``judge``, and
+    without a ``score_chunk`` (None) every passage is asked about. Methods that return or check a
+    question raise ``RefusedError`` where it is refused.
     """
 
     def __init__(
@@ -117,7 +117,7 @@ class Recipe(Program):
         self.search = search
         self.panel = panel
         self.about = about
-        self.score: Any = step("score")
+        self.score_chunk: Any = step("score")
         self.judge = step("judge")
         self.compare = step("compare")
         self.revise = step("revise")

@@ -66,7 +66,7 @@ class Staged(OneChunk):
         code = language or language_of(passage)
         rejects: list[Reject] = []
         try:
-            scored(self.score, [read])
+            scored(self.score_chunk, [read])
             phrase = self._phrase(read, turn)
             _, kind, draft, quotes = self._asked(
                 read, (SIMPLE,), kinds, asked, answers, language, phrase

@@ -76,7 +76,9 @@ STEPS: Mapping[str, StepSpec] = {
 }
 
 
-RENAMED: Mapping[str, str] = {"chunk": "score"}  # steps of 0.2, in states and heads
+# The name of 0.2, in states and heads, and that of the predictor: DSPy's optimizers write a number
+# into ``program.score``.
+RENAMED: Mapping[str, str] = {"chunk": "score", "score_chunk": "score"}
 
 
 # What DSPy saves of a model that `groundset.lm` opened; see :mod:`groundset.models.open`.

@@ -470,7 +470,7 @@ def _programs(setup: _Setup, search: Search, head: HeadJudge | None) -> dict[str
         if judge is not None:
             program.judge = judge
         if head is not None or not options.row.judges_chunks:
-            program.score = head
+            program.score_chunk = head
         for _, predictor in program.named_predictors():
             known = STEPS.get(getattr(predictor, "name", ""))
             if setup.critic is not None and known is not None and known.judges:

@@ -29,9 +29,9 @@ class OwnProgram:
         """Take a program."""
         from groundset.programs.step import step
 
-        self._name, self._scores = name, hasattr(program, "score")
+        self._name, self._scores = name, hasattr(program, "score_chunk")
         if not self._scores:
-            program.score = step("score")
+            program.score_chunk = step("score")
         self.program = program
         self.named_predictors = program.named_predictors
 
@@ -42,7 +42,7 @@ class OwnProgram:
 
         try:
             if not self._scores:
-                scored(self.program.score, [Passage(inputs["passage"], inputs["topic"])])
+                scored(self.program.score_chunk, [Passage(inputs["passage"], inputs["topic"])])
             named = inputs_of(self.program)
             made = self.program(**{name: inputs[name] for name in inputs.keys() & named})
             if "question" not in made:

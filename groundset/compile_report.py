@@ -77,10 +77,8 @@ class Report:
                 f"{ran} ran, {got['compared']:.0f} of them on all dev rows; {got['calls']:.0f}"
                 " calls"
             )
-            served = self.candidates[0].state
-            changed = [name for name, new in state_of(self.program).items() if new != served[name]]
-            if len(served) > 1:
-                yield f"changed: {', '.join(changed) or 'nothing'}"
+            if len(self.candidates[0].state) > 1:
+                yield f"changed: {', '.join(self._changed()) or 'nothing'}"
         if self.ending == "budget":
             yield "--budget-calls is used up: this is the best candidate so far"
         if self.ending == "interrupted":
@@ -95,6 +93,12 @@ class Report:
             if "threshold" in got:
                 no = "they rank (auc) or decide (recall and specificity) worse than those served"
             yield f"not written: {no}; --keep writes it"
+
+    def _changed(self) -> list[str]:
+        """Return the predictors that are not as they were served."""
+        states = state_of(self.program)
+        served = self.candidates[0].state if self.candidates else {}
+        return [name for name, state in states.items() if state != served.get(name)]
 
     def entry(self, parameters: Mapping[str, Any], folder: Path) -> Entry:
         """Return what MLflow keeps of the compile of a folder.
@@ -125,6 +129,7 @@ class Report:
             ],
             files=files,
             program=self.program if self.files else None,
+            changed=self._changed() if self.files else (),
             lm=self.lm,
         )
 

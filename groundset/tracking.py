@@ -136,8 +136,9 @@ class Entry:
     rows: Sequence[Rows] = ()
     files: Mapping[str, Path | str] = field(default_factory=dict)  # a file, or the text of one
     prompts: Sequence[str] = ()  # the versions that it used: ``prompts:/NAME/3``
-    # A compiled program, which becomes a model, and the prompts of its steps new versions.
+    # A compiled program, which becomes a model, and the prompts of changed predictors new versions.
     program: Any = None
+    changed: Sequence[str] = ()
     lm: Any = None  # that the program is for
 
 
@@ -292,7 +293,8 @@ class Tracking:
         model = re.sub(r"[^\w.-]+", "-", entry.parameters["model"])
         return [
             self._registered(f"groundset-{step.name}-{model}", step, entry.name, run.info)
-            for step in entry.program.predictors()
+            for name, step in entry.program.named_predictors()
+            if name in entry.changed
         ]
 
     def _log_model(self, run: Any, entry: Entry) -> None:

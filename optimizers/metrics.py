@@ -46,6 +46,7 @@ _SURPLUS = 0.3  # share of the reader's words beyond the wanted one; chosen by i
 _ALIKE, _NAMED = 0.6, 0.5
 _LONGEST = 12  # words of a phrase; of 150 gold rows one phrase in twelve is longer
 _FEWEST, _MOST = 3, 5  # phrases
+_LONGEST_ASKED = 100  # words, as of the longest message of users
 
 
 class Score(NamedTuple):
@@ -125,7 +126,7 @@ def _asked(example: dspy.Example, prediction: Any, judge: Judge | None) -> Score
     passages = NUMBERED.split(passages) if isinstance(passages, str) else passages
     code = language_of(passages[0])
     try:
-        draft, quotes = Recipe.drafted("ask", prediction, passages, code)
+        draft, quotes = Recipe.drafted("ask", prediction, passages, code, max_words=_LONGEST_ASKED)
     except RefusedError as refused:
         rejects = prediction.get("rejects") if not prediction.question else None
         told = [
@@ -144,7 +145,9 @@ def _asked(example: dspy.Example, prediction: Any, judge: Judge | None) -> Score
     if has_options != bool(example.get("options")):
         return Score(0.0, "It must have no options." if has_options else "It needs options.")
     named = f"{example.get('topic')} {draft.question}"
-    if any(_repeats(row, named, draft.answer, quotes, LANGUAGES[code]) for row in gold):
+    same = (row for row in gold if _repeats(row, named, draft.answer, quotes, LANGUAGES[code]))
+    gives_away = has_words(draft.question, draft.answer)
+    if any(has_words(row["question"], draft.answer) or not gives_away for row in same):
         return Score(1.0)
     unanswerable = example.get("form") == UNANSWERABLE
     passage = "\n\n".join(passages)

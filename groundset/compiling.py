@@ -39,7 +39,7 @@ from groundset.run.store import Store
 from groundset.stats import bootstrap_mean, detectable_gain, resampling_units
 from groundset.tracking import Tracking
 
-HEADS, FINETUNE = "heads", "finetune"
+DRAWN, HEADS, FINETUNE = "labeled", "heads", "finetune"
 _MEASURED = 60  # held-out rows of trained weights
 _LIBRARIES = ("dspy", "gepa", "optuna", "xllamacpp")
 _CALLS, _RECORDS = "calls.sqlite", "records"
@@ -65,7 +65,7 @@ class CompileOptions(Options):
         argument=True,
     )
     optimizer: Annotated[Named, "dspy.Teleprompter"] = option(
-        "labeled",
+        DRAWN,
         "labeled, bootstrap, random-search, mipro, gepa, simba; heads; finetune; or your own,"
         " package.module:name of an optimizer of DSPy.",
         metavar="NAME",
@@ -203,6 +203,10 @@ def _for_model(name: str, options: CompileOptions, progress: Progress) -> Report
     if program is None and options.out.suffix == ".json":
         raise InputError(
             f"--out {options.out}: the state of a step goes to a folder, as {name}.json"
+        )
+    if program is not None and options.optimizer == DRAWN:
+        raise InputError(
+            f"--optimizer {DRAWN} draws rows of one step; take bootstrap or another for {name}"
         )
     with ExitStack() as stack:
         journal = stack.enter_context(Store.for_calls(_folder(options) / _CALLS))

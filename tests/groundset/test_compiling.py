@@ -258,6 +258,8 @@ def test_options_that_are_wrong(options, message):
 
 
 def test_more_that_is_wrong(server):
+    with refuses("--optimizer labeled draws rows of one step; take bootstrap or another for stag"):
+        compiled(server, "staged")
     with refuses(r"--out judge\.json: the state of a step goes to a folder, as judge\.json"):
         compiled(server, out=Path("judge.json"))
     with refuses("STEP nosuch: there is no such step or recipe; choose from score"):

@@ -76,7 +76,8 @@ def names_traces(source: str | Path) -> bool:
 
 
 def questions_of_traces(source: str) -> list[str]:
-    """Return what the newest traces of an experiment asked, from ``URI#EXPERIMENT``.
+    """Return what the newest traces of an experiment asked, from ``URI#EXPERIMENT``, by letter:
+    MLflow tells no order of traces of one millisecond, and a run that goes on has the same.
 
     Raises:
         InputError: there is no such experiment, or nothing that its traces asked.
@@ -87,7 +88,7 @@ def questions_of_traces(source: str) -> list[str]:
     if uri.startswith(SQLITE) and not file.is_file():  # MLflow would make it
         raise InputError(f"{source}: there is no database {file}")
     inputs = Tracking(uri).inputs_of_traces(experiment)
-    found = list(filter(None, map(_question, inputs)))
+    found = sorted(filter(None, map(_question, inputs)))
     if not found:
         raise InputError(
             f"{without_secrets(source)}: no trace has a question among the inputs of its root span"

@@ -78,7 +78,7 @@ class Report:
                 " calls"
             )
             if len(self.candidates[0].state) > 1:
-                yield f"changed: {', '.join(self._changed()) or 'nothing'}"
+                yield f"changed: {', '.join(self.changed()) or 'nothing'}"
         if self.ending == "budget":
             yield "--budget-calls is used up: this is the best candidate so far"
         if self.ending == "interrupted":
@@ -94,7 +94,7 @@ class Report:
                 no = "they rank (auc) or decide (recall and specificity) worse than those served"
             yield f"not written: {no}; --keep writes it"
 
-    def _changed(self) -> list[str]:
+    def changed(self) -> list[str]:
         """Return the predictors that are not as they were served."""
         states = state_of(self.program)
         served = self.candidates[0].state if self.candidates else {}
@@ -106,6 +106,7 @@ class Report:
         Each candidate becomes an artifact, and the prompt of each step that was written a version
         of a registered prompt.
         """
+        program = self.program if self.files else None  # fitted heads have none
         tags = {"step": self.step, "ending": self.ending}
         if self.better is not None:
             tags["better"] = "yes" if self.better else "no"
@@ -128,8 +129,8 @@ class Report:
                 for split, rows in self.rows.items()
             ],
             files=files,
-            program=self.program if self.files else None,
-            changed=self._changed() if self.files else (),
+            program=program,
+            changed=self.changed() if program else (),
             lm=self.lm,
         )
 

@@ -26,7 +26,7 @@ from groundset.models.fetch import pull
 from groundset.models.open import Model, open_model, parse_spec
 from groundset.optimizers.heads import Measures, fit_heads, is_worse, measures_of, rows_of
 from groundset.optimizers.labels import ROWS, read_rows
-from groundset.optimizers.prompts import OPTIMIZERS, compile_program, measure, row_id, state_of
+from groundset.optimizers.prompts import OPTIMIZERS, compile_program, measure, row_id
 from groundset.optimizers.tasks import CompileTask, task, writes
 from groundset.options import DEFAULT_EMBEDDER, LM, Named, Options, imported, is_own, option
 from groundset.printing import Progress, say
@@ -255,7 +255,7 @@ def _for_model(name: str, options: CompileOptions, progress: Progress) -> Report
         gains = report.figures
         report.better = gains["gain_dev"] > 0 and gains["gain_test"] >= 0
         if report.better or options.keep:
-            report.files = _written(report, work, options, begun)
+            report.files = _written(report, options, begun)
         return report
 
 
@@ -401,17 +401,13 @@ def _trained(task: CompileTask, model: str, options: CompileOptions, progress: P
     return report
 
 
-def _written(
-    report: Report, task: CompileTask, options: CompileOptions, begun: _Begun
-) -> list[Path]:
+def _written(report: Report, options: CompileOptions, begun: _Begun) -> list[Path]:
     """Write what DSPy saves, of a recipe only the steps that changed, its weights and the record;
     return the files but for the record.
     """
     files, folder = {options.out: report.program}, _folder(options)
     if options.out.suffix != ".json":
-        old, new = state_of(task.program), state_of(report.program)
-        # Weights change no prompt.
-        changed = {name for name in new if old[name] != new[name]} or {"self"}
+        changed = report.changed() or ["self"]  # of a step that is kept as it was
         files = {
             folder / f"{each.name}.json": each
             for name, each in report.program.named_predictors()

@@ -224,8 +224,11 @@ def test_heads_take_the_place_of_the_served_ones_if_they_are_not_worse(word_enco
     monkeypatch.setattr(embed, "open_embedder", lambda _: word_encoder())
     monkeypatch.setattr(compiling, "LABELS", {})
     rows = questions(40)
-    report = fitted(rows)
+    report = fitted(rows, track=True, tracking="store")
     assert report.files == [Path("out/head/judge.json")]
+    client = mlflow.MlflowClient(f"sqlite:///{Path('store').absolute()}/mlflow.db")
+    (run,) = client.search_runs([client.get_experiment_by_name("groundset-judge").experiment_id])
+    assert run.data.metrics["auc"] == 1
     assert "threshold 0." in str(report)
     assert "test rows: auc 1.00 (1.00 to 1.00), precision 1.00" in str(report)
     head = load_compiled("out", "any").heads["judge"]

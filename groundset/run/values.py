@@ -64,7 +64,8 @@ def _text(item: str | Path) -> str:
     """Return the texts that an item is or names, one a line."""
     if names_traces(item):
         asked = dict.fromkeys(questions_of_traces(str(item)))
-        return "\n".join([text for text in asked if len(text) <= _LONGEST][:_MOST_LINES])
+        newest = [text for text in asked if len(text) <= _LONGEST][:_MOST_LINES]
+        return "\n".join(sorted(newest))  # the same for a run that goes on
     if str(item).endswith(".txt"):
         return small_text(Path(item).expanduser(), MAX_ROW)
     return str(item)
@@ -76,8 +77,8 @@ def names_traces(source: str | Path) -> bool:
 
 
 def questions_of_traces(source: str) -> list[str]:
-    """Return what the newest traces of an experiment asked, from ``URI#EXPERIMENT``, by letter:
-    MLflow tells no order of traces of one millisecond, and a run that goes on has the same.
+    """Return what the newest traces of an experiment asked, from ``URI#EXPERIMENT``, the newest
+    first; of those of one millisecond MLflow tells no order.
 
     Raises:
         InputError: there is no such experiment, or nothing that its traces asked.
@@ -88,7 +89,7 @@ def questions_of_traces(source: str) -> list[str]:
     if uri.startswith(SQLITE) and not file.is_file():  # MLflow would make it
         raise InputError(f"{source}: there is no database {file}")
     inputs = Tracking(uri).inputs_of_traces(experiment)
-    found = sorted(filter(None, map(_question, inputs)))
+    found = list(filter(None, map(_question, inputs)))
     if not found:
         raise InputError(
             f"{without_secrets(source)}: no trace has a question among the inputs of its root span"

@@ -1,7 +1,7 @@
 """What a collection speaks of, by word statistics: phrases of two or three words."""
 
 import re
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from functools import lru_cache
 
@@ -9,27 +9,12 @@ from groundset.programs.languages import LANGUAGES, language_of
 from groundset.programs.types import Chunk, Sample
 from groundset.programs.words import Language
 
-_RARE = range(2, 7)  # chunks that a phrase occurs in which connects them
-_COMMON = 5  # one in so many chunks, in which a phrase says little of them
+# A phrase of so many chunks, of a large collection of one in so many, says little of them.
+_COMMON, _COMMON_SHARE = 7, 5
 _MOST_READ = 5_000  # chunks, of which two busy cores read 50 a second
 _SHORTEST = 3  # letters of a word
 _SIZES = 2, 3  # words of a phrase
 _BREAK = re.compile(r"[^\w\s'’-]+|\n|\s[-–—]+\s")
-
-
-class Phrases:
-    """The phrases of chunks, each known by the stems of its words."""
-
-    def __init__(self, chunks: Iterable[Chunk]) -> None:
-        """Read all chunks."""
-        self.of = {
-            chunk.chunk_id: _phrases(chunk.passage, LANGUAGES[language_of(chunk.text)])
-            for chunk in chunks
-        }
-        self.places: dict[str, list[str]] = defaultdict(list)
-        for chunk_id, phrases in self.of.items():
-            for phrase in phrases:
-                self.places[phrase].append(chunk_id)
 
 
 def unasked(chunks: Sequence[Chunk], samples: Iterable[Sample]) -> list[str]:
@@ -37,7 +22,11 @@ def unasked(chunks: Sequence[Chunk], samples: Iterable[Sample]) -> list[str]:
     most frequent first; of a large collection, a part that is spread over it is read.
     """
     read = chunks[:: 1 + len(chunks) // _MOST_READ]
-    phrases = Phrases(read)
+    places = defaultdict(list)  # of a phrase, as each chunk writes it
+    for chunk in read:
+        found = _phrases(chunk.passage, LANGUAGES[language_of(chunk.text)])
+        for phrase, written in found.items():
+            places[phrase].append(written)
     headed = {
         phrase
         for heading in {part for chunk in read for part in (chunk.title, *chunk.headings)}
@@ -49,15 +38,10 @@ def unasked(chunks: Sequence[Chunk], samples: Iterable[Sample]) -> list[str]:
         for text in (sample.question, sample.answer, *sample.evidence)
         for phrase in _phrases(text, LANGUAGES[sample.language])
     }
-    most = max(_RARE.stop, len(read) // _COMMON)
-    counts = Counter(
-        {
-            phrase: len(phrases.places[phrase])
-            for phrase in sorted(headed - asked)
-            if 1 < len(phrases.places.get(phrase, ())) < most
-        }
-    )
-    return [phrases.of[phrases.places[phrase][0]][phrase] for phrase, _ in counts.most_common()]
+    most = max(_COMMON, len(read) // _COMMON_SHARE)
+    spoken = (places[phrase] for phrase in sorted(headed - asked))
+    few = [written for written in spoken if 1 < len(written) < most]
+    return [written[0] for written in sorted(few, key=len, reverse=True)]
 
 
 def _phrases(text: str, language: Language) -> dict[str, str]:

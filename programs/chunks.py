@@ -16,14 +16,12 @@ from groundset.programs.recipe import (
     Draft,
     Passage,
     Recipe,
-    Search,
     joined,
     numbered,
     scored,
 )
 from groundset.programs.step import step
 from groundset.programs.text import one_line
-from groundset.programs.users import Users
 
 
 class SeveralChunks(Recipe):
@@ -34,16 +32,8 @@ class SeveralChunks(Recipe):
     one passage only is returned as a question about that one.
     """
 
-    def __init__(
-        self,
-        search: Search | None = None,
-        *,
-        panel: bool = False,
-        about: str = "",
-        users: Users | None = None,
-    ) -> None:
-        """Build the steps; see :class:`groundset.programs.recipe.Recipe`."""
-        super().__init__(search, panel=panel, about=about, users=users)
+    def add_steps(self) -> None:
+        """Build the steps of its own."""
         self.combine = step("combine")
 
     def forward(

@@ -38,11 +38,10 @@ from groundset.programs.outcome import (
     holds,
     outcome,
 )
-from groundset.programs.recipe import LENGTHS, Draft, Passage, Recipe, Search, scored
+from groundset.programs.recipe import LENGTHS, Draft, Passage, Recipe, scored
 from groundset.programs.step import step
 from groundset.programs.text import one_line
 from groundset.programs.types import Reject
-from groundset.programs.users import Users
 
 _READ = 5  # found passages that must not answer an unanswerable question
 
@@ -55,16 +54,8 @@ class OneChunk(Recipe):
     answers it again.
     """
 
-    def __init__(
-        self,
-        search: Search | None = None,
-        *,
-        panel: bool = False,
-        about: str = "",
-        users: Users | None = None,
-    ) -> None:
-        """Build the steps; see :class:`groundset.programs.recipe.Recipe`."""
-        super().__init__(search, panel=panel, about=about, users=users)
+    def add_steps(self) -> None:
+        """Build the steps of its own."""
         self.ask = step("ask")
 
     def forward(

@@ -125,6 +125,10 @@ class Recipe(Program):
             self.review = step("review")
         if users:
             self.reword = step("reword")
+        self.add_steps()
+
+    def add_steps(self) -> None:
+        """Build the steps that a recipe has beside these; by default none."""
 
     def judged(
         self, draft: Draft, passage: Passage, *, unanswerable: bool = False, sure: bool = True

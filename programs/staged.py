@@ -12,11 +12,10 @@ from groundset.programs.forms import EVOLUTIONS, KINDS, SIMPLE
 from groundset.programs.languages import ENGLISH, LANGUAGES, language_of, name_of
 from groundset.programs.onechunk import OneChunk
 from groundset.programs.outcome import RefusedError, call
-from groundset.programs.recipe import Draft, Passage, Search, scored
+from groundset.programs.recipe import Draft, Passage, scored
 from groundset.programs.step import step
 from groundset.programs.text import has_words, one_line
 from groundset.programs.types import Reject
-from groundset.programs.users import Users
 
 _WANTED = ("reasoning", "conditional", SIMPLE)
 
@@ -28,16 +27,9 @@ class Staged(OneChunk):
     read once more from passage and question alone, and must be the writer's.
     """
 
-    def __init__(
-        self,
-        search: Search | None = None,
-        *,
-        panel: bool = False,
-        about: str = "",
-        users: Users | None = None,
-    ) -> None:
-        """Build the steps; see :class:`groundset.programs.recipe.Recipe`."""
-        super().__init__(search, panel=panel, about=about, users=users)
+    def add_steps(self) -> None:
+        """Build the steps of its own."""
+        super().add_steps()
         self.keyphrases = step("keyphrases")
         self.evolve = step("evolve")
         self.answer = step("answer")

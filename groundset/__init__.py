@@ -27,7 +27,6 @@ _PUBLIC = {
     "groundset.programs.given": "Given",
     "groundset.programs.guided": "Guided",
     "groundset.programs.onechunk": "OneChunk",
-    "groundset.programs.profiled": "Profiled",
     "groundset.programs.staged": "Staged",
     "groundset.programs.types": "Chunk Document Reject Sample",
 }

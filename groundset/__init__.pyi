@@ -25,7 +25,6 @@ from groundset.programs.errors import InputError as InputError
 from groundset.programs.errors import LabelError as LabelError
 from groundset.programs.errors import ModelError as ModelError
 from groundset.programs.onechunk import OneChunk as OneChunk
-from groundset.programs.profiled import Profiled as Profiled
 from groundset.programs.types import Reject as Reject
 from groundset.programs.errors import RunError as RunError
 from groundset.programs.types import Sample as Sample
@@ -61,7 +60,7 @@ class Run(_Run):
         chunker: Literal['recursive', 'sentence', 'word', 'token', 'semantic'] = ...,
         chunk_size: int | None = ...,
         chunk_overlap: int = ...,
-        merge: int | None = ...,
+        merge: int = ...,
         min_length: int = ...,
         readers: str | Mapping[str, str] | Mapping[str, Callable[[bytes], str]] = ...,
         columns: str | Mapping[str, str] = ...,
@@ -120,7 +119,7 @@ def align(
     chunker: Literal['recursive', 'sentence', 'word', 'token', 'semantic'] = ...,
     chunk_size: int | None = ...,
     chunk_overlap: int = ...,
-    merge: int | None = ...,
+    merge: int = ...,
     min_length: int = ...,
     readers: str | Mapping[str, str] | Mapping[str, Callable[[bytes], str]] = ...,
     columns: str | Mapping[str, str] = ...,
@@ -138,7 +137,7 @@ def chunk(
     chunker: Literal['recursive', 'sentence', 'word', 'token', 'semantic'] = ...,
     chunk_size: int | None = ...,
     chunk_overlap: int = ...,
-    merge: int | None = ...,
+    merge: int = ...,
     min_length: int = ...,
     readers: str | Mapping[str, str] | Mapping[str, Callable[[bytes], str]] = ...,
     columns: str | Mapping[str, str] = ...,
@@ -187,7 +186,7 @@ def generate(
     chunker: Literal['recursive', 'sentence', 'word', 'token', 'semantic'] = ...,
     chunk_size: int | None = ...,
     chunk_overlap: int = ...,
-    merge: int | None = ...,
+    merge: int = ...,
     min_length: int = ...,
     readers: str | Mapping[str, str] | Mapping[str, Callable[[bytes], str]] = ...,
     columns: str | Mapping[str, str] = ...,
@@ -202,7 +201,6 @@ def generate(
     guided: bool | None = ...,
     critic: str | dspy.Module | type[dspy.Module] | None = ...,
     chunk_critic: Literal['head', 'lm'] = ...,
-    panel: bool = ...,
     mix: str | Mapping[str, float] = ...,
     kinds: str | Mapping[str, float] = ...,
     about: str = ...,
@@ -221,10 +219,6 @@ def generate(
     min_chunks: int = ...,
     max_chunks: int = ...,
     across_documents: bool = ...,
-    clues: int = ...,
-    top_k: int = ...,
-    profile_file: str | Path | Run | None = ...,
-    profiles: int = ...,
     seed: int = ...,
     workers: int = ...,
     timeout: float = ...,

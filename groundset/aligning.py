@@ -139,9 +139,7 @@ def carry_over(options: AlignOptions) -> Run:
     options = _cut_alike(options, run.record["configuration"])
     used = run.record["models"].get("embedder", {})
     embedder = embed.open_embedder(options.embedder or used.get("name") or DEFAULT_EMBEDDER)
-    cut = options.model_dump(mode="json", include=options.with_fact("cuts")) | {
-        "merge": options.merge or 1
-    }
+    cut = options.model_dump(mode="json", include=options.with_fact("cuts"))
     identity = {"version": __version__, "documents": documents_digest(options)}
     identity["embedder"] = f"{embedder.name} {embedder.sha256}"
     with Progress(quiet=options.quiet) as progress:

@@ -76,9 +76,7 @@ _GROUPS = {
 }
 _PROGRAM = "groundset"
 _BROKEN_PIPE = 141
-_ALIKE = (
-    0.8  # of names of options, from 0 to 1: --spice and --price are, --exclude and --clues are not
-)
+_ALIKE = 0.8  # of names of options, from 0 to 1: --spice and --price are
 _CONTEXT = {"help_option_names": ["-h", "--help"], "max_content_width": 120}
 _SETTINGS: dict[str, Any] = {"rich_markup_mode": None, "context_settings": _CONTEXT}
 

@@ -42,7 +42,7 @@ _UNCOPIED = 0.5  # factor for words that are right but not those of the passage
 NUMBERED = re.compile(r"\n\n(?=\[\d+\] )")
 _SURPLUS = 0.3  # share of the reader's words beyond the wanted one; chosen by inspection
 # Chosen by inspection: the token F1 from which a question is taken for the gold one, and the share
-# of the words of the gold question, or of a clue in its passage, that names the same subject.
+# of the words of the gold question that names the same subject.
 _ALIKE, _NAMED = 0.6, 0.5
 _LONGEST = 12  # words of a phrase; of 150 gold rows one phrase in twelve is longer
 _FEWEST, _MOST = 3, 5  # phrases
@@ -141,9 +141,6 @@ def _asked(example: dspy.Example, prediction: Any, judge: Judge | None) -> Score
     if "kind" in prediction and "passages" in example and len(places) < len(passages):
         feedback = "Its evidence is not from every passage, so one of them is not needed."
         return Score(_NEARLY, feedback)
-    has_options = bool(prediction.get("options"))
-    if has_options != bool(example.get("options")):
-        return Score(0.0, "It must have no options." if has_options else "It needs options.")
     named = f"{example.get('topic')} {draft.question}"
     same = (row for row in gold if _repeats(row, named, draft.answer, quotes, LANGUAGES[code]))
     gives_away = has_words(draft.question, draft.answer)
@@ -302,73 +299,17 @@ def _phrases(example: dspy.Example, prediction: Any, *_: Any) -> Score:
     return Score(value, told)
 
 
-def _clues(example: dspy.Example, prediction: Any, *_: Any) -> Score:
-    """Return the share of wanted clues that are one question each, with a statement as example."""
-    language, feedback = _language(example), []
-    clues = prediction.clues[: example.count]
-    for written in clues:
-        named = language.shared_words(written.clue, f"{example.get('topic')} {example.passage}")
-        fault: str | None
-        if not written.example or "?" in written.example:
-            fault = "its example is no statement"
-        elif language.refers_to_text(written.clue) or named < _NAMED:
-            fault = "it does not name its subject"
-        else:
-            fault = written_fault(tidy_question(written.clue), NOT_STATED, language)
-        if fault:
-            feedback.append(f"{written.clue!r}: {fault}.")
-    right = len(clues) - len(feedback)
-    if len(clues) < example.count:
-        feedback.append(f"It wrote {len(clues)} of {example.count} clues.")
-    return Score(right / example.count, " ".join(feedback))
-
-
-def _distilled(example: dspy.Example, prediction: Any, *_: Any) -> Score:
-    """Return the mean of the F1 of the needed passages and of the verdict whether something is
-    missing.
-    """
-    chosen, needed = set(prediction.needed), set(example.needed)
-    right = 2 * len(chosen & needed) / (len(chosen) + len(needed)) if chosen | needed else 1.0
-    is_same = _is_nothing(prediction.missing) == _is_nothing(example.missing)
-    value = (right + is_same) / 2
-    told = f"Needed are the passages {example.needed}, and missing is: {example.missing}."
-    return Score(value, told)
-
-
-def _is_nothing(text: Any) -> bool:
-    return str(text).strip(" .").casefold() in ("", "nothing", "none")
-
-
-def _suggested(example: dspy.Example, prediction: Any, *_: Any) -> Score:
-    """Return the mean over the wanted profiles of the share of values that the nearest gold one has
-    in common.
-    """
-    gold, found = _profiles(example.profiles), _profiles(prediction.profiles)[: example.count]
-    near = (max(len(one & other) / len(one | other) for other in gold) for one in found)
-    value = sum(near) / example.count
-    told = f"Wanted are {example.count} different lines such as these: {example.profiles}"
-    return Score(value, told)
-
-
-def _profiles(text: str) -> list[frozenset[str]]:
-    lines = dict.fromkeys(str(text).casefold().splitlines())
-    return [frozenset(part.strip(" -*.") for part in line.split("|")) for line in lines]
-
-
 METRICS: Mapping[str, Metric] = {
     name: Metric(score)
     for score, names in {
-        _decision: ("score", "judge", "compare", "review", "sound", "grounding"),
-        _asked: ("ask", "combine", "ask_profiled", "program"),
+        _decision: ("score", "judge", "compare", "sound", "grounding"),
+        _asked: ("ask", "combine", "program"),
         _evolved: ("evolve",),
         _fact: ("fact",),
         _revised: ("revise",),
         _put: ("reword",),
         _answered: ("answer",),
         _phrases: ("keyphrases",),
-        _clues: ("clues",),
-        _distilled: ("distil",),
-        _suggested: ("profiles",),
     }.items()
     for name in names
 }

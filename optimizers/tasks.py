@@ -18,7 +18,7 @@ from groundset.programs.languages import ENGLISH
 from groundset.programs.step import STEPS, step
 
 # Steps whose questions a judge decides about.
-_WRITE = ("ask", "evolve", "combine", "ask_profiled", "fact", "revise", "reword")
+_WRITE = ("ask", "evolve", "combine", "fact", "revise", "reword")
 _FEWEST = 8  # complete examples; with fewer, examples without all outputs are trained on, too
 
 

@@ -64,7 +64,6 @@ class SeveralChunks(Recipe):
             if not quotes:
                 reason = "its evidence lies in a passage that is not needed"
                 raise RefusedError("needed", reason, question=draft.question)
-            self.approved(draft, joined([read[place] for place in needed]).text)
         except RefusedError as refused:
             return refused.outcome()
         others = self.alternatives(draft, read, needed, code)

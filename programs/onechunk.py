@@ -1,7 +1,7 @@
 """Questions about one passage: recipes ``evolved``, ``single`` and ``roundtrip``.
 
-score → ask → is the evidence in the passage? → judge ⇄ revise → same answer? → panel →
-alternatives → question
+score → ask → is the evidence in the passage? → judge ⇄ revise → same answer? → alternatives →
+question
 """
 
 import re
@@ -120,7 +120,6 @@ class OneChunk(Recipe):
                 )
             elif first == PERSONA:
                 form, (draft, facts) = first, self._worded(read, draft, persona, code)
-            self.approved(draft, passage)
         except RefusedError as refused:
             return refused.outcome()
         return self._made(draft, read, form, kind, quotes, facts, code)

@@ -1,7 +1,7 @@
 """What programs return, a question or the reasons why there is none, and what judges decide about
 it.
 
-A judge is a language model or a fitted head; the claims and criteria below are what it is asked.
+A judge is a language model or a fitted head; the claims below are what it is asked.
 """
 
 from collections.abc import Sequence
@@ -35,27 +35,6 @@ STATES = (
     "the second text, an answer to the question,"
     " states or plainly implies the first text, in whatever words"
 )
-# Criteria of the step `review`.
-RELEVANT = (
-    "the passage states something that belongs in an answer to the question,"
-    " be it only a part of it"
-)
-FITS = "question and answer are as every line of this profile says: "
-VIEWPOINTS = {
-    "accuracy": (
-        "accuracy and completeness: the passage states all that the question takes for granted and"
-        " all that the answer says, and the answer is the whole answer; compare names, numbers and"
-        " conditions word for word"
-    ),
-    "clarity": (
-        "clarity and insight: somebody who has never seen the passage understands the question, it"
-        " asks for one thing without giving the answer away, and the answer is worth knowing"
-    ),
-    "use": (
-        "practical use: somebody who works with such documents would ask this question,"
-        " and the answer helps them"
-    ),
-}
 _LIKELY = 0.5
 # The least confidence of a model that judges questions. Of 48 questions about company documents
 # which a strong writer's own judge had kept, two blind readers signed 2 of the 7 below it, and 35
@@ -71,7 +50,6 @@ _PARTS = (
     "answerable",
     "grounded",
     "sound",
-    "approved",
     "holds",
 )
 

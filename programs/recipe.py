@@ -1,5 +1,5 @@
 """What the recipes share: scoring passages, judging a question, rewriting a refused one,
-alternatives, the panel.
+alternatives.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -21,7 +21,6 @@ from groundset.programs.checks import (
 from groundset.programs.languages import LANGUAGES, language_of
 from groundset.programs.outcome import (
     AGREE,
-    VIEWPOINTS,
     RefusedError,
     Verdict,
     call,
@@ -89,7 +88,7 @@ class Draft(NamedTuple):
 
 class Recipe(Program):
     """The base of the recipes: a score of passages, a judge that reads and answers, a comparison of
-    answers, a reviser, a panel.
+    answers, a reviser.
 
     Steps are attributes: a fitted head may take the place of ``score_chunk`` or ``judge``, and
     without a ``score_chunk`` (None) every passage is asked about. Methods that return or check a
@@ -100,7 +99,6 @@ class Recipe(Program):
         self,
         search: Search | None = None,
         *,
-        panel: bool = False,
         about: str = "",
         users: Users | None = None,
     ) -> None:
@@ -108,21 +106,17 @@ class Recipe(Program):
 
         Args:
             search: finds passages for a query; without one, there are no alternatives.
-            panel: whether three reviewers must approve each question by majority.
             about: one sentence on what the documents are and who asks, for writer and judge.
             users: whose wording questions get; without, that of a reader of the documents.
         """
         super().__init__()
         self.users = users
         self.search = search
-        self.panel = panel
         self.about = about
         self.score_chunk: Any = step("score")
         self.judge = step("judge")
         self.compare = step("compare")
         self.revise = step("revise")
-        if panel:
-            self.review = step("review")
         if users:
             self.reword = step("reword")
         self.add_steps()
@@ -305,30 +299,6 @@ class Recipe(Program):
             fault := language_fault(draft.question, draft.answer, wanted, codes)
         ):
             raise RefusedError("language", fault, question=draft.question)
-
-    def approved(self, draft: Draft, passage: str) -> None:
-        """Let a panel of three review a question with its answer; if they disagree, once more with
-        all opinions.
-        """
-        if not self.panel:
-            return
-        inputs = {"passage": passage, "question": draft.question, "answer": draft.answer}
-        votes = {
-            name: call(self.review, criterion=view, **inputs) for name, view in VIEWPOINTS.items()
-        }
-        if len({vote.approved for vote in votes.values()}) > 1:
-            said = {
-                name: f"{name}, {'yes' if vote.approved else 'no'}: {vote.reason}"
-                for name, vote in votes.items()
-            }
-            for name, view in VIEWPOINTS.items():
-                opinions = " / ".join(text for other, text in said.items() if other != name)
-                votes[name] = call(self.review, criterion=view, opinions=opinions, **inputs)
-        refusing = {name: vote for name, vote in votes.items() if not vote.approved}
-        if 2 * len(refusing) > len(votes):
-            reasons = "; ".join(f"{name}: {vote.reason}" for name, vote in refusing.items())
-            reason = f"{len(refusing)} of {len(votes)} reviewers refused: {reasons}"
-            raise RefusedError("review", reason, question=draft.question)
 
     def alternatives(
         self, draft: Draft, passages: Sequence[Passage], needed: Sequence[int], code: str

@@ -1,7 +1,7 @@
 """Questions made in six small steps: recipe ``staged``.
 
 score → keyphrases → ask about one of them → evolve into the wanted form → as users put it →
-judge ⇄ revise → answer: the same as expected? → panel → alternatives → question
+judge ⇄ revise → answer: the same as expected? → alternatives → question
 """
 
 from collections.abc import Sequence
@@ -75,7 +75,6 @@ class Staged(OneChunk):
             self.in_language(draft, language, [passage])
             draft, _ = self.filtered(draft, read, code=code)
             self.confirmed(draft, self._answered(draft, read, code), code)
-            self.approved(draft, passage)
         except RefusedError as refused:
             return refused.outcome(rejects)
         return self._made(draft, read, form, kind, quotes, facts, code, rejects)

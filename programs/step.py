@@ -15,18 +15,10 @@ from groundset.programs.adapter import PLAIN_TEXT
 from groundset.programs.errors import StateError
 from groundset.programs.untrusted import json_of, numbered_lines
 from groundset.signatures.chunk import ExtractKeyphrases, ScoreChunk
-from groundset.signatures.judge import (
-    CompareTexts,
-    GroundAnswer,
-    JudgeQuestion,
-    ReviewDraft,
-    WeighPair,
-)
-from groundset.signatures.profile import DistilPassages, SuggestProfiles, WriteClues
+from groundset.signatures.judge import CompareTexts, GroundAnswer, JudgeQuestion, WeighPair
 from groundset.signatures.question import (
     AnswerQuestion,
     AskFact,
-    AskForProfile,
     AskPassage,
     CombinePassages,
     EvolveQuestion,
@@ -62,14 +54,9 @@ STEPS: Mapping[str, StepSpec] = {
     "combine": _writes(CombinePassages, 360),
     "judge": _judges(JudgeQuestion, 240),
     "compare": _judges(CompareTexts, 100),
-    "review": _judges(ReviewDraft, 120),
     "revise": _writes(ReviseQuestion, 200),
     "reword": _writes(RewordQuestion, 300),
     "answer": _writes(AnswerQuestion, 40, stop=["\n"]),
-    "clues": _writes(WriteClues, 600),
-    "distil": _writes(DistilPassages, 100),
-    "profiles": _writes(SuggestProfiles, 400),
-    "ask_profiled": _writes(AskForProfile, 480),
     "fact": _writes(AskFact, 56, stop=["\n"]),
     "grounding": _judges(GroundAnswer, 4),
     "sound": _writes(WeighPair, 4),  # with weights of the model that writes

@@ -195,12 +195,6 @@ class Sample(_Frozen):
         """Return the answers that other passages give instead."""
         return [each for each in self._listed("variants") if isinstance(each, dict)]
 
-    @property
-    def profile(self) -> dict[str, Any] | None:
-        """Return the profile of who asks, if it was asked for one."""
-        profile = self.metadata.get("profile")
-        return profile if isinstance(profile, dict) else None
-
     def _listed(self, name: str) -> list[Any]:
         values = self.metadata.get(name)
         return values if isinstance(values, list) else []

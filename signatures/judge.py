@@ -67,20 +67,6 @@ class CompareTexts(dspy.Signature):
     holds: bool = dspy.OutputField(desc="does the claim hold?")
 
 
-class ReviewDraft(dspy.Signature):
-    """Decide whether a passage, or a question with its answer, meets a criterion. Decide by the
-    criterion alone. If other reviewers' opinions are given, weigh their reasons: change your
-    decision where they show a fault, or that there is none."""
-
-    criterion: str = dspy.InputField(desc="what to decide by")
-    passage: str = dspy.InputField(desc="the passage, or several, each under its number")
-    question: str = dspy.InputField(desc="the question")
-    answer: str = dspy.InputField(desc="its answer, if there is one", default="")
-    opinions: str = dspy.InputField(desc="what other reviewers decided, and why", default="")
-    reason: str = dspy.OutputField(desc="what speaks for and against it, in at most 25 words")
-    approved: bool = dspy.OutputField(desc="is the criterion met?")
-
-
 class GroundAnswer(dspy.Signature):
     """Decide whether the passage supports this answer to this question."""
 

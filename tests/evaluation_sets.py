@@ -131,8 +131,6 @@ RECORD = {
         "kinds": {"fact": 1.0},
         "personas": ["a secret persona"],
         "like": ["a secret query"],
-        "profile_file": "/home/me/secret/profiles.json",
-        "profiles": {"secret": ["x"]},
         "engine": "ray=secret:10001",
         "embedder": "owner/embedder",
         "size": 2,

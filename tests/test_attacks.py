@@ -195,7 +195,6 @@ def test_documents_that_never_end_are_skipped(command, tmp_path, monkeypatch):
         "judge questions ENDLESS.jsonl --out out.jsonl",
         "judge questions ROWS --compiled ENDLESS.json --critic-lm SERVER --out out.jsonl",
         "compile judge --optimizer heads --labels ENDLESS.jsonl --no-track",
-        "generate DOC --recipe profiled --profile-file ENDLESS.json --lm SERVER --out out",
         "generate DOC --like ENDLESS.txt --out out",
         "import ENDLESS.jsonl --format jsonl --out out",
     ],
@@ -414,19 +413,3 @@ def test_weights_of_random_bytes_are_refused(refused, rows, tmp_path):
         (tmp_path / name).write_bytes(data)
         line = refused(*judging(rows, tmp_path / name))
         assert f"{name}: llama.cpp cannot use this file" in line
-
-
-def test_profiles_of_a_million_keys_are_refused(refused, good, tmp_path):
-    file = tmp_path / "profiles.json"
-    keys = {f"k{number}": {} for number in range(1_000_000)}
-    few = dict(list(keys.items())[:50_000])
-    with serving(JUDGED) as server:
-        for content, message in (
-            (json.dumps({"parameters": keys}), "longer than 1 MB"),
-            (json.dumps({"parameters": few}), "missing"),
-            ("[" * 1_000_000, "nested too deep"),
-        ):
-            file.write_text(content)
-            recipe = "--recipe", "profiled", "--profile-file", file
-            options = *recipe, "--lm", server.spec, "--out", "out"
-            assert message in refused("generate", good, *options)

@@ -34,7 +34,7 @@ def chunk_document(
     """Split a document into chunks, except its listings; also return the texts that were dropped as
     too short.
     """
-    size, overlap, merge = options.cut_size, options.chunk_overlap, options.merge or 1
+    size, overlap, merge = options.cut_size, options.chunk_overlap, options.merge
     joined: list[tuple[Span, tuple[int, ...]]] = []
     starts = [heading.start for heading in document.headings]
     paths = heading_paths(document.headings)

@@ -94,9 +94,7 @@ class CorpusOptions(Options):
     chunk_overlap: int = option(
         0, "Overlap of neighbouring chunks, in the same unit.", ge=0, cuts=True
     )
-    merge: int | None = option(
-        None, "Join this many consecutive chunks.", shown="1; profiled: 3", ge=1, cuts=True
-    )
+    merge: int = option(1, "Join this many consecutive chunks.", ge=1, cuts=True)
     min_length: int = option(100, "Drop shorter chunks, in characters.", ge=0, cuts=True)
     readers: Readers = option(
         {},

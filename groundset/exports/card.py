@@ -29,7 +29,7 @@ _ENTITIES = {"<": "&lt;", ">": "&gt;", "&": "&amp;", "//": "\\/\\/"}
 _LANGUAGE = re.compile(r"[a-z]{2,3}")
 _SIZES = ((1_000, "n<1K"), (10_000, "1K<n<10K"), (100_000, "10K<n<100K"))
 # What is published of a run and of its configuration; what is new is not, until it is named here.
-# Left out are paths, addresses, and texts of users: personas, their queries and their profiles.
+# Left out are paths, addresses, and texts of users: personas and their queries.
 _RECORD = (
     "status",
     "asked",

@@ -25,12 +25,11 @@ def questions(content: EvaluationSet) -> Iterator[Row]:
     """Yield what is known of each question.
 
     ``gold`` and ``gold_ids`` are what a search should find, empty if no chunk answers it;
-    ``asked_from`` are then the chunks that it was made from. Without a profile, ``profile`` is
-    evolution and kind.
+    ``asked_from`` are then the chunks that it was made from.
     """
     for sample in content.samples:
         row = question_row(sample, content.split_of(sample))
-        profile = sample.profile or {"evolution": sample.evolution, "kind": sample.kind}
+        profile = {"evolution": sample.evolution, "kind": sample.kind}
         yield row | {
             "answers": [sample.answer, *sample.other_answers],
             "other_answers": sample.other_answers,

@@ -134,7 +134,6 @@ class Attempts:
             "persona": personas[task.seed % len(personas)],
             "keep": options.row.keeps and task.is_last,
             "turn": task.turn,
-            "seed": task.seed,
         }
         for first in chunks[:1]:
             offered |= {"passage": offered["passages"][0], "topic": first.topic}

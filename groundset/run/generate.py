@@ -26,7 +26,6 @@ from groundset.programs.errors import (
 from groundset.programs.guided import Guided
 from groundset.programs.heads import HeadJudge
 from groundset.programs.outcome import verdict
-from groundset.programs.profiled import read_profiles
 from groundset.programs.recipe import Search
 from groundset.programs.step import STEPS
 from groundset.programs.types import Chunk
@@ -49,7 +48,7 @@ from groundset.tracking import Tracking, location
 
 _STATUS: Mapping[Ending, int] = {"complete": 0, "short": 3, "budget": 3, "interrupted": 130}
 _SIGNALLED = 128
-_BY_MODEL = {"guided", "mix", "kinds", "critic", "max_rank", "merge"}  # options, if not given
+_BY_MODEL = {"guided", "mix", "kinds", "critic", "max_rank"}  # options, if not given
 # When the fitted head of a step judges.
 _HEADS = {
     "score": "only with --chunk-critic head, where the recipe judges chunks",
@@ -212,8 +211,6 @@ def own_files(options: GenerateOptions) -> tuple[Compiled, Mapping[str, int]]:
     Raises:
         InputError: one cannot be used.
     """
-    if options.profile_file:
-        read_profiles(options.profile_file)
     questions = read_questions(options.questions) if options.questions else {}
     if options.recipe not in RECIPES:
         own_state(options)  # it takes --compiled itself

@@ -76,7 +76,7 @@ class GenerateOptions(CorpusOptions):
     )
     critic_lm: LM | None = option(
         None,
-        "Another language model for judge, compare and review.",
+        "Another language model for judge and compare.",
         metavar="MODEL",
         shown="--lm",
         free=True,
@@ -94,11 +94,6 @@ class GenerateOptions(CorpusOptions):
         shown="lm; head for guided models",
     )
     chunk_critic: Literal["head", "lm"] = option("head", "What judges chunks.")
-    panel: bool = option(
-        False,
-        "Three reviewers must approve each question with its answer, by majority.",
-        guided=False,
-    )
     mix: _Weights = option(
         {},
         f"Forms of question by weight: {', '.join(FORMS)}.",
@@ -202,24 +197,6 @@ class GenerateOptions(CorpusOptions):
     max_chunks: int = option(3, "Most chunks of a question about several.", ge=2, le=6)
     across_documents: bool = option(
         False, "Take the chunks of such a question from different documents."
-    )
-    clues: int = option(
-        3, "Clues of a chunk, each searched for in an attempt of its own.", ge=1, le=5
-    )
-    top_k: int = option(3, "Chunks that the search for a clue returns.", ge=1, le=20)
-    profile_file: Path | None = option(
-        None,
-        "A JSON file of dimensions of profiles with their values.",
-        metavar="FILE",
-        shown="four dimensions",
-        private=True,
-    )
-    profiles: int = option(
-        3,
-        "Profiles to suggest for each clue; the first good question is kept.",
-        ge=1,
-        le=10,
-        private=True,
     )
     seed: int = option(0, "Seed of the order of chunks.", ge=0)
     workers: int = option(
@@ -371,7 +348,6 @@ class GenerateOptions(CorpusOptions):
         defaults: dict[str, Any] = {
             "critic": "head" if guided or is_alone else "lm",
             "max_rank": 5 if guided and not self.row.keeps else 0,
-            "merge": self.row.merge,
         }
         known = {name: value for name, value in defaults.items() if getattr(self, name) is None}
         forms = (*FORMS, *self.row.forms)

@@ -8,21 +8,19 @@ from pkgutil import resolve_name
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from groundset.files import data_path
 from groundset.programs.forms import EVOLUTIONS, FORMS, MULTI, PERSONA, SIMPLE, UNANSWERABLE
 
 if TYPE_CHECKING:
     import dspy
 
-    from groundset.programs.profiled import ProfileTable
     from groundset.programs.recipe import Search
     from groundset.run.options import GenerateOptions
 
-PROFILED, GIVEN = "profiled", "given"
+GIVEN = "given"
 GUIDED = "guided"  # is compiled like a recipe, and makes those of other ones
 _ONE, _SEVERAL = "groundset.programs.onechunk:OneChunk", "groundset.programs.chunks:SeveralChunks"
 # Options that only some recipes have.
-_WRITES = ("chunk_critic", "critic", "hard", "language", "max_rank", "panel")
+_WRITES = ("chunk_critic", "critic", "hard", "language", "max_rank")
 _GUIDED = (GUIDED, "parser")
 _PUT = ("users", "like", "prefer")
 _MIXED = ("answers", "kinds", "mix")
@@ -71,7 +69,6 @@ class RecipeSpec(NamedTuple):
     rounds: int = 6  # how often a chunk is visited at most
     once: bool = False  # a chunk with a good question is not visited again
     size: int | None = 20  # the default of --size; None for one sample of each chunk
-    merge: int = 1  # the default of --merge
     judges_chunks: bool = True
     keeps: bool = False  # a question is kept at the last visit though the judge refuses it
     suits_small: bool = False  # small models make it as others do, and are not guided
@@ -108,23 +105,11 @@ def _parameters(program: "type[dspy.Module]") -> list[inspect.Parameter]:
     return taken
 
 
-def _table(options: "GenerateOptions") -> "ProfileTable":
-    from groundset.programs.profiled import read_profiles
-
-    return read_profiles(options.profile_file or data_path("profiles", "default.json"))
-
-
-# Parameters of programs that are no option of the same name.
-_MADE: Mapping[str, Callable[["GenerateOptions"], Any]] = {
-    "table": _table,
-    "users": lambda options: options.asking,
-}
-
-
 def _value(name: str, options: "GenerateOptions", search: "Search") -> Any:
+    """Return what a parameter of a program is given: an option of its name, but for two."""
     if name == "search":
         return search
-    return _MADE[name](options) if name in _MADE else getattr(options, name)
+    return options.asking if name == "users" else getattr(options, name)
 
 
 RECIPES: Mapping[str, RecipeSpec] = {
@@ -152,14 +137,6 @@ RECIPES: Mapping[str, RecipeSpec] = {
         (*_WRITES, *_GUIDED, *_PUT, "answers", "across_documents", "min_chunks", "max_chunks"),
         (MULTI,),
         {MULTI: 1},
-    ),
-    PROFILED: RecipeSpec(
-        {"": "groundset.programs.profiled:Profiled"},
-        (*_WRITES, *_GUIDED, "clues", "top_k", "profile_file", "profiles"),
-        (PROFILED,),
-        {PROFILED: 1},
-        rounds=5,
-        merge=3,
     ),
     "roundtrip": RecipeSpec(
         {"": _ONE},

@@ -9,15 +9,7 @@ from groundset.optimizers.examples import examples, is_complete, spread
 from groundset.optimizers.labels import Row, read_rows
 from groundset.programs.adapter import PLAIN_TEXT
 from groundset.programs.forms import EVOLUTIONS, KINDS
-from groundset.programs.outcome import (
-    AGREE,
-    FITS,
-    PREMISE,
-    RELEVANT,
-    RESOLVES,
-    SAME_QUESTION,
-    VIEWPOINTS,
-)
+from groundset.programs.outcome import AGREE, PREMISE, RESOLVES, SAME_QUESTION
 from groundset.programs.recipe import LENGTHS
 from groundset.programs.step import STEPS
 
@@ -38,12 +30,7 @@ def of(rows: list[Row], step: str, **facts: object) -> dspy.Example:
 
 FEW = {
     "combine": 200,
-    "review": 150,
     "keyphrases": 100,
-    "distil": 40,
-    "profiles": 40,
-    "ask_profiled": 40,
-    "clues": 10,
     "evolve": 12,
     "reword": 100,
 }
@@ -88,8 +75,6 @@ def test_judge_learns_parts_reason_and_answer(rows):
 def test_steps_are_asked_as_in_a_run(rows):
     claims = {AGREE, SAME_QUESTION, RESOLVES, PREMISE}
     assert {each.claim for each in examples("compare", rows)} == claims
-    for each in examples("review", rows):
-        assert each.criterion in {RELEVANT, *VIEWPOINTS.values()} or each.criterion.startswith(FITS)
     for each in examples("ask", rows):
         assert each.forms == [f"{each.form}: {EVOLUTIONS[each.form].form}"]
         assert each.kinds.split(", ") == [each.kind, *(kind for kind in KINDS if kind != each.kind)]
@@ -97,7 +82,6 @@ def test_steps_are_asked_as_in_a_run(rows):
     assert "[1] " in of(rows, "combine").passages
     assert of(rows, "revise", group="rewrite").change.startswith("Mend this fault")
     assert "conversation" in of(rows, "revise", group="follow_up").change
-    assert of(rows, "distil").needed
 
 
 def test_examples_take_turns_and_are_balanced(rows, tmp_path):

@@ -17,7 +17,6 @@ from groundset.programs.outcome import outcome
 from groundset.programs.step import STEPS, step
 from groundset.programs.types import Reject
 from groundset.run.recipes import compiled_whole
-from groundset.signatures.profile import Clue
 
 PROGRAMS = {name: program() for name, program in compiled_whole().items()}
 PROGRAMS["guided"] = Guided(None)
@@ -55,8 +54,6 @@ def prediction(name, found):
         is_refusal = made["question"] in ("none", "not stated")
         return outcome(rejects=[REFUSED]) if is_refusal else outcome(**made)
     made = {each: found[each] for each in STEPS[name].signature.output_fields}
-    if name == "clues":
-        made["clues"] = [Clue(**clue) for clue in made["clues"] if isinstance(clue, dict)]
     return dspy.Prediction(**made)
 
 

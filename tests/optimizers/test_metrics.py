@@ -162,15 +162,6 @@ def test_questions_about_several_passages_need_evidence_of_each():
     assert "every passage" in feedback
 
 
-def test_options_as_the_profile_wants_them():
-    given = {name: ASKED[name] for name in ("question", "answer", "evidence")}
-    wanted = dspy.Example(passages=f"[1] Ebbing\n{PASSAGE}", language="en", **given)
-    wanted = wanted.copy(options=["a", "b", "c"])
-    assert scored(metrics.ask_profiled, wanted, **given, options=[]) == (0, "It needs options.")
-    assert scored(metrics.ask_profiled, wanted.copy(options=[]), **given, options=["a"])[0] == 0
-    assert scored(metrics.ask_profiled, wanted, **given, options=["a", "b"])[0] == 1
-
-
 @pytest.mark.parametrize(
     ("facts", "outputs", "value"),
     [
@@ -263,36 +254,11 @@ def test_questions_for_a_given_answer():
     assert scored(metrics.fact, example, question="Did Jonas Alder build it?")[0] == 0
 
 
-def test_keyphrases_clues_passages_and_profiles():
+def test_keyphrases():
     phrases = dspy.Example(passage=PASSAGE)
     value, feedback = scored(metrics.keyphrases, phrases, keyphrases=["the weir", "an old oak"])
     assert value == pytest.approx(1 / 3)
     assert "an old oak" in feedback
-    one = SimpleNamespace(
-        clue="Who built the weir at Ebbing?", example="Ada Bell built it.", description=""
-    )
-    other = SimpleNamespace(
-        clue="What does this passage say?", example="It says a lot.", description=""
-    )
-    assert (
-        scored(
-            metrics.clues, dspy.Example(passage=PASSAGE, count=2, language="en"), clues=[one, other]
-        )[0]
-        == 0.5
-    )
-    distil = dspy.Example(needed=[1, 2], missing="the year")
-    assert scored(metrics.distil, distil, needed=[1], missing="the year")[0] == pytest.approx(5 / 6)
-    assert scored(metrics.distil, distil, needed=[1, 2], missing="nothing") == (
-        0.5,
-        "Needed are the passages [1, 2], and missing is: the year.",
-    )
-    table = dspy.Example(count=2, profiles="Type: fact | Who: expert\nType: list | Who: novice")
-    assert (
-        scored(
-            metrics.profiles, table, profiles="Type: fact | Who: expert\nType: list | Who: nobody"
-        )[0]
-        == 2 / 3
-    )
 
 
 def test_programs_are_scored_by_another_judge():

@@ -138,10 +138,10 @@ def test_a_model_decides_by_its_parts_and_a_head_by_fit():
     assert verdict(dspy.Prediction(**kept), unanswerable=True).reason == "not unanswerable: who?"
     with pytest.raises(ModelError, match=r"decides by outputs such as .* this one has keep"):
         verdict(dspy.Prediction(keep=False))
-    assert verdict(dspy.Prediction(reason="dull", approved=False)) == (
+    assert verdict(dspy.Prediction(reason="dull", holds=False)) == (
         False,
         None,
-        "not approved: dull",
+        "not holds: dull",
     )
 
 

@@ -245,15 +245,6 @@ def test_found_passages_that_contradict_are_variants() -> None:
     assert found.metadata["variants"] == [variant]
 
 
-def test_a_panel_decides_by_majority_after_a_second_round():
-    yes, no = "Reason: fine\nApproved: yes", "Reason: dull\nApproved: no"
-    found, engine = made({"review": [yes, no, yes, yes, no, yes]}, OneChunk(panel=True))
-    assert found.question
-    assert engine.steps().count("review") == 6
-    found, _ = made({"review": no}, OneChunk(panel=True))
-    assert found.rejects[0].reason.startswith("3 of 3 reviewers refused: accuracy: dull")
-
-
 def test_questions_in_another_language_are_refused():
     found, _ = made({}, language="de")
     assert found.rejects[0].step == "language"

@@ -82,7 +82,7 @@ def test_nothing_of_this_machine_is_published(push, tmp_path):
         second.model_copy(update=hidden),
     ]
     asked = [
-        sample("q-1", moved[0], metadata={"persona": "a secret persona", "profile": "secret"}),
+        sample("q-1", moved[0], metadata={"persona": "a secret persona"}),
         sample(
             "D:\\secret\\q",
             *moved,

@@ -84,7 +84,7 @@ def unlike_questions():
             chunk,
             retrieval=lost,
             retrieval_gt=((chunk.chunk_id, "ferry-0001"),),
-            metadata={"kind": "time", "profile": {"Type": "How-to"}},
+            metadata={"kind": "time"},
         ),
     ]
     documents = [*found.documents.values(), odd]

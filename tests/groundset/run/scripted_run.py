@@ -109,15 +109,6 @@ ANSWERS = {
     "reword": lambda prompt: "Situation: an heir\nMessage:{}".format(
         prompt.rpartition("Question:")[2].partition("\n")[0]
     ),
-    "clues": lambda prompt: (
-        "Clue: When was the mill built?\nDescription: the year\nExample: a year"
-    ),
-    "review": "Reason: ok\nApproved: yes",
-    "distil": "Needed: 1\nMissing: nothing",
-    "profiles": lambda prompt: prompt.rpartition("Form:")[2].strip(),
-    "ask_profiled": lambda prompt: (
-        _ask(f"simple: ask {prompt}").partition("\n")[2].replace("Kind: fact", "Options: none")
-    ),
 }
 SHA256 = "ab" * 32
 

@@ -256,7 +256,7 @@ def test_a_saved_run_cannot_go_on(opened, tmp_path):
         ({"users": "everybody"}, "--users everybody: choose one of staff, consumers, forum"),
         ({"mix": "reasoning=1", "recipe": "single"}, "--mix reasoning: there is only simple, "),
         ({"personas": ("a nurse",), "mix": "simple=1"}, "--personas: add persona=WEIGHT to --mix"),
-        ({"clues": 2}, "--clues is not for the recipe evolved, but for profiled"),
+        ({"min_chunks": 2}, "--min-chunks is not for the recipe evolved, but for multi"),
         ({"recipe": "multi", "min_chunks": 4}, "--max-chunks 3 is less than --min-chunks 4"),
         ({"recipe": "given"}, "--recipe given without --questions: name the file"),
         ({"questions": Path("q.md")}, "--questions q.md: name a .txt, .csv or .jsonl file"),
@@ -266,7 +266,7 @@ def test_a_saved_run_cannot_go_on(opened, tmp_path):
         ({"size": 2**63}, f"--size {2**63}: does not fit 64 bits"),
         ({"out": Path("a\rb")}, "a path must not contain a carriage return"),
         ({"guided": True, "critic_lm": "critic"}, "--critic-lm: heads judge for a guided model"),
-        ({"guided": True, "panel": True}, "--panel: a guided model cannot"),
+        ({"guided": True, "answers": "open"}, "--answers: a guided model cannot"),
         ({"guided": True, "recipe": "multi"}, "--recipe multi: a guided model cannot"),
         (
             {"guided": True, "mix": "reasoning=1"},
@@ -419,20 +419,6 @@ def test_hard_keeps_what_searches_disagree_on_and_says_so(opened, tmp_path):
     assert run.save(tmp_path / "saved").record["selected"] == SELECTED
     assert SELECTED in summary(run)
     assert SELECTED in report_page(run).replace("\n", " ")
-
-
-def test_profiled_asks_about_what_a_search_for_clues_finds(opened, tmp_path):
-    profiles = tmp_path / "profiles.json"
-    value = {"description": "in one word"}
-    profiles.write_text(
-        json.dumps({"parameters": {"type": {"description": "the kind", "values": {"year": value}}}})
-    )
-    opened.script.answers["profiles"] = "type: year"
-    given = {"recipe": "profiled", "profile_file": profiles, "min_length": 0, "merge": 1}
-    run = opened.run(size=1, **given)
-    assert [sample.evolution for sample in run] == ["profiled"]
-    assert run[0].metadata["profile"] == {"type": "year"}
-    assert run[0].retrieval_gt[0][0] in run.chunks
 
 
 def test_a_corpus_without_a_run_is_begun_again(opened, tmp_path):

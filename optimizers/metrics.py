@@ -158,14 +158,15 @@ def _repeats(
     quotes: Sequence[tuple[int, str]],
     language: Language,
 ) -> bool:
-    """Return whether an answer is that of a gold row and rests on the same words, and what its
-    question and topic name is what the gold question does.
+    """Return whether an answer is that of a gold row and rests on the same words, if the row has
+    some, and what its question and topic name is what the gold question does.
     """
     if _alike(row.get("answer", ""), answer, language) < 1:
         return False
-    pairs = product((quote for _, quote in quotes), row.get("evidence", ()))
+    evidence = row.get("evidence")
+    pairs = product((quote for _, quote in quotes), evidence or ())
     is_there = any(has_words(one, other) or has_words(other, one) for one, other in pairs)
-    return is_there and language.shared_words(row["question"], named) >= _NAMED
+    return (is_there or not evidence) and language.shared_words(row["question"], named) >= _NAMED
 
 
 def _evolved(example: dspy.Example, prediction: Any, judge: Judge | None) -> Score:

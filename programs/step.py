@@ -14,16 +14,20 @@ from dspy.streaming.messages import StreamResponse, sync_send_to_stream
 from groundset.programs.adapter import PLAIN_TEXT
 from groundset.programs.errors import StateError
 from groundset.programs.untrusted import json_of, numbered_lines
-from groundset.signatures.chunk import ExtractKeyphrases, ScoreChunk
-from groundset.signatures.judge import CompareTexts, GroundAnswer, JudgeQuestion, WeighPair
-from groundset.signatures.question import (
+from groundset.signatures import (
     AnswerQuestion,
     AskFact,
     AskPassage,
     CombinePassages,
+    CompareTexts,
     EvolveQuestion,
+    ExtractKeyphrases,
+    GroundAnswer,
+    JudgeQuestion,
     ReviseQuestion,
     RewordQuestion,
+    ScoreChunk,
+    WeighPair,
 )
 
 _PARAGRAPH = re.compile(r"\n(?!\n|[-*•]|\d+\. |[A-Z][a-z ]{2,20}: )(?<!\n\n)")

@@ -12,6 +12,7 @@ from groundset.optimizers.examples import examples, is_complete, spread
 from groundset.optimizers.labels import read_rows
 from groundset.optimizers.metrics import METRICS
 from groundset.optimizers.tasks import in_splits, writer_of
+from groundset.programs.forms import UNANSWERABLE
 from groundset.programs.guided import Guided
 from groundset.programs.outcome import outcome
 from groundset.programs.step import STEPS, step
@@ -55,6 +56,19 @@ def prediction(name, found):
         return outcome(rejects=[REFUSED]) if is_refusal else outcome(**made)
     made = {each: found[each] for each in STEPS[name].signature.output_fields}
     return dspy.Prediction(**made)
+
+
+def test_gold_rows_without_evidence_are_scored_by_what_they_have():
+    bare = [row for row in examples("ask", rows()) if "evidence" not in row]
+    assert {(row.form, row.split) for row in bare} == {
+        (UNANSWERABLE, split) for split in ("train", "dev", "test")
+    }
+    for row in bare:
+        same = {"evidence": row.passage.split(". ")[:1]}
+        asked = dspy.Prediction(question=row.question, answer=row.answer, **same)
+        assert METRICS["ask"](row, asked) == 1
+        other = dspy.Prediction(question=row.question, answer=row.topic, **same)
+        assert METRICS["ask"](row, other) < 0.5
 
 
 @pytest.mark.parametrize("name", [*STEPS, *PROGRAMS])

@@ -5,6 +5,7 @@ import json
 import pytest
 from refusal import refuses
 
+from groundset import signatures
 from groundset.programs.adapter import PLAIN_TEXT
 from groundset.programs.errors import StateError
 from groundset.programs.step import STEPS, read_demos, step
@@ -19,6 +20,11 @@ def test_demos_fit_their_step_and_are_few(name):
         assert set(PLAIN_TEXT.parse(built.signature, chat[2]["content"])) == set(
             built.signature.output_fields
         )
+
+
+def test_the_signature_of_every_step_has_a_short_name():
+    asked = {spec.signature for spec in STEPS.values()}
+    assert {getattr(signatures, name) for name in signatures.__all__} == asked
 
 
 def test_paragraphs_of_instructions_are_not_wrapped():

@@ -6,13 +6,12 @@ import re
 import unicodedata
 from collections.abc import Iterable, Mapping, Set
 from dataclasses import replace
-from typing import Any, Literal, get_args, get_origin
+from typing import Any, get_origin
 
 import dspy
 from dspy.lm15 import Config, Message, Request, Response
 from dspy.signatures import Signature
 from dspy.utils.exceptions import AdapterParseError
-from pydantic import BaseModel
 
 from groundset.programs.text import composed
 
@@ -68,10 +67,10 @@ class PlainTextAdapter(dspy.ChatAdapter):
     """Render a signature as a short system text, few-shot turns and one completion of labelled
     lines.
 
-    A single text output is the whole completion, several outputs are labelled lines, and a list of
-    records is blocks of labelled lines. The static text (instructions, the form of the outputs,
-    demos) comes first, so that servers can cache the prefix. Texts are read from any completion, at
-    worst as empty; a number, a yes or no, or an option that cannot be read raises
+    A single output is the whole completion, several outputs are labelled lines; an output is a
+    text, a list of texts, yes or no, or a whole number. The static text (instructions, the form of
+    the outputs, demos) comes first, so that servers can cache the prefix. Texts are read from any
+    completion, at worst as empty; a number or a yes or no that cannot be read raises
     ``AdapterParseError``. The LM option ``adapter`` names trained weights of the embedded engine;
     with ``logprobs`` beside it, ``shares`` is how likely each output that is yes or no is yes, and
     ``probability`` how likely all are.
@@ -146,15 +145,13 @@ class PlainTextAdapter(dspy.ChatAdapter):
         """Return a value for every output.
 
         Raises:
-            AdapterParseError: a number, a yes or no, or an option cannot be read.
+            AdapterParseError: a number, or a yes or no, cannot be read.
         """
         text = _CONTROL.sub(" ", composed(completion).replace("\r\n", "\n"))
         text = _from_json(_FENCE.sub(r"\1", _OFFER.sub("", _GREETING.sub("", text))).strip())
         fields = signature.output_fields
         if len(fields) == 1:
-            (name, field), *_ = fields.items()
-            if record := _record_of(field.annotation):
-                return {name: self._records(record, text)}
+            (name,) = fields
             label = re.compile(rf"^\W*{_label(name)}\s*:\**\s*", re.IGNORECASE)
             pieces = {name: label.sub("", text, count=1)}
         else:
@@ -175,22 +172,13 @@ class PlainTextAdapter(dspy.ChatAdapter):
         """
         fields = signature.output_fields
         instructions = str(signature.instructions).strip()
-        wanted = "Write these lines, and nothing else:"
-        lines = [
-            f"{_label(name)}: <{_form(field.annotation, _description(field))}>"
-            for name, field in fields.items()
-        ]
         if len(fields) == 1:
             (field,) = fields.values()
-            record = _record_of(field.annotation)
-            if record is None:
-                description = _description(field) if field.annotation is not str else ""
-                form = _form(field.annotation, description)
-                end = f"\n\nWrite {form}, and nothing else." if form else ""
-                return f"{instructions}{end}"
-            wanted = "Write these lines for each, with an empty line between:"
-            lines = [f"{_label(name)}: …" for name in record.model_fields]
-        return "\n".join([instructions, "", wanted, *lines])
+            if field.annotation is str:
+                return instructions
+            return f"{instructions}\n\nWrite {_form(field)}, and nothing else."
+        lines = [f"{_label(name)}: <{_form(field)}>" for name, field in fields.items()]
+        return "\n".join([instructions, "", "Write these lines, and nothing else:", *lines])
 
     def _inputs(self, signature: type[Signature], values: Mapping[str, Any]) -> str:
         """Return the inputs that have a value as labelled lines; a list of several texts is a line
@@ -224,30 +212,9 @@ class PlainTextAdapter(dspy.ChatAdapter):
             return _shown(outputs[names[0]]) if names else ""
         return "\n".join(f"{_label(name)}: {_shown(outputs[name])}" for name in names)
 
-    def _records(self, record: type[BaseModel], text: str) -> list[BaseModel]:
-        """Return the records in a completion; a repeated label starts the next one."""
-        records: list[dict[str, str]] = []
-        for name, value in self._split(record.model_fields, text)[1]:
-            if not records or name in records[-1]:
-                records.append({})
-            records[-1][name] = _unquoted(value)
-        return [record(**fields) for fields in records]
-
     def _labelled(self, names: list[str], text: str) -> dict[str, str]:
         """Return the text of every output; the first label may be missing, a preamble before it is
         dropped.
-        """
-        head, values = self._split(names, text)
-        pieces: dict[str, str] = {}
-        for name, value in values:
-            pieces.setdefault(name, value)
-        if head.strip():
-            pieces.setdefault(names[0], head.strip().split("\n\n")[-1 if values else 0])
-        return pieces
-
-    def _split(self, names: Iterable[str], text: str) -> tuple[str, list[tuple[str, str]]]:
-        """Return the text before the first label, and the labelled outputs with their text, in
-        order.
         """
         labels = {_label(name).casefold(): name for name in names}
         # Models put numbers and marks before labels at the start of lines.
@@ -255,11 +222,12 @@ class PlainTextAdapter(dspy.ChatAdapter):
         pattern = rf"^\W*(?:\d+\W+)?({any_label})[ \t]*\d*\**[ \t]*:\**[ \t]*"
         matches = list(re.finditer(pattern, text, re.IGNORECASE | re.MULTILINE))
         starts = [match.start() for match in matches] + [len(text)]
-        values = [
-            (labels[match[1].casefold()], text[match.end() : end].strip())
-            for match, end in zip(matches, starts[1:], strict=True)
-        ]
-        return text[: starts[0]], values
+        pieces: dict[str, str] = {}
+        for match, end in zip(matches, starts[1:], strict=True):
+            pieces.setdefault(labels[match[1].casefold()], text[match.end() : end].strip())
+        if head := text[: starts[0]].strip():
+            pieces.setdefault(names[0], head.split("\n\n")[-1 if matches else 0])
+        return pieces
 
 
 PLAIN_TEXT = PlainTextAdapter()
@@ -316,10 +284,6 @@ def _label(name: str) -> str:
     return name.replace("_", " ").capitalize()
 
 
-def _description(field: Any) -> str:
-    return str((field.json_schema_extra or {}).get("desc", ""))
-
-
 def _folded(text: str) -> str:
     """Return the letters of a text as they look: without marks, numbers, what cannot be seen, and
     other scripts.
@@ -342,26 +306,13 @@ def _clean(value: Any) -> str:
     return _CONTROL.sub(" ", str(value)).strip()
 
 
-def _record_of(annotation: Any) -> type[BaseModel] | None:
-    """Return the model of a list of records, None for any other type."""
-    (item,) = get_args(annotation) if get_origin(annotation) is list else (None,)
-    return item if isinstance(item, type) and issubclass(item, BaseModel) else None
-
-
-def _form(annotation: Any, description: str) -> str:
-    """Return how an output is written; empty for a text without a description."""
-    form = ""
-    if annotation is bool:
-        form = "yes or no"
-    elif annotation in (int, float):
-        form = "a number"
-    elif get_origin(annotation) is Literal:
-        form = " or ".join(map(str, get_args(annotation)))
-    elif annotation == list[int]:
-        form = "numbers such as 1, 3"
-    elif get_origin(annotation) is list:
-        return f'{description or "one or several"}; " | " between several'
-    return ": ".join(filter(None, (form, description)))
+def _form(field: Any) -> str:
+    """Return how an output is written."""
+    described = str(field.json_schema_extra["desc"])
+    if get_origin(field.annotation) is list:
+        return f'{described}; " | " between several'
+    form = {bool: "yes or no: ", int: "a number: "}.get(field.annotation, "")
+    return f"{form}{described}"
 
 
 def _shown(value: Any) -> str:
@@ -369,13 +320,7 @@ def _shown(value: Any) -> str:
     if isinstance(value, bool):
         return "yes" if value else "no"
     if isinstance(value, list | tuple):
-        if any(isinstance(item, BaseModel | Mapping) for item in value):
-            blocks = [
-                [f"{_label(name)}: {text}" for name, text in dict(item).items()] for item in value
-            ]
-            return "\n\n".join("\n".join(block) for block in blocks)
-        numbers = all(isinstance(item, int) for item in value)
-        return (", " if numbers else _SEPARATOR).join(map(str, value)) or "none"
+        return _SEPARATOR.join(map(str, value)) or "none"
     return str(value)
 
 
@@ -389,19 +334,10 @@ def _value(text: str, annotation: Any) -> Any:
         if (found := _YES_OR_NO.match(text)) is None:
             raise ValueError(f"neither yes nor no: {text!r:.60}")
         return found[1].casefold() in ("yes", "true")
-    if annotation in (int, float):
-        found = re.search(r"-?\d+(?:\.\d+)?", text)
-        if found is None or math.isinf(float(found[0])):
+    if annotation is int:
+        if (found := re.search(r"-?\d+", text)) is None:
             raise ValueError(f"no number: {text!r:.60}")
-        return annotation(float(found[0]))
-    if get_origin(annotation) is Literal:
-        folded = text.strip(_QUOTES + " .").casefold()
-        for option in sorted(get_args(annotation), key=lambda option: -len(str(option))):
-            if re.match(rf"{re.escape(str(option).casefold())}(?!\w)", folded):
-                return option
-        raise ValueError(f"none of the options: {text!r:.60}")
-    if annotation == list[int]:
-        return [int(number) for number in re.findall(r"(?<![\w.])\d{1,4}(?!\w|\.\d)", text)]
+        return int(found[0])
     return _items(text) if get_origin(annotation) is list else _unquoted(text)
 
 

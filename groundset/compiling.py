@@ -33,7 +33,7 @@ from groundset.printing import Progress, say
 from groundset.programs.errors import InputError, ModelError, TrackingError
 from groundset.programs.heads import HEAD_STEPS, load_heads
 from groundset.retrieval import embed
-from groundset.run.compiled import SHIPPED, Compiled, State, load_compiled
+from groundset.run.compiled import SHIPPED, Compiled, State, load_compiled, read_own
 from groundset.run.options import JUDGE_LM
 from groundset.run.store import Store
 from groundset.stats import bootstrap_mean, detectable_gain, resampling_units
@@ -43,8 +43,6 @@ DRAWN, HEADS, FINETUNE = "labeled", "heads", "finetune"
 _MEASURED = 60  # held-out rows of trained weights
 _LIBRARIES = ("dspy", "gepa", "optuna", "xllamacpp")
 _CALLS, _RECORDS = "calls.sqlite", "records"
-_UNLOGGED = {"steps", "track", "track_texts", "tracking", "verbose", "quiet"}
-_FREE = {*_UNLOGGED, "keep", "workers"}  # may change when a compile goes on
 
 
 class CompileOptions(Options):
@@ -63,6 +61,7 @@ class CompileOptions(Options):
         "A step, such as judge or ask, or a recipe: evolved, single, staged, multi or guided.",
         metavar="STEP...",
         argument=True,
+        free=True,
     )
     optimizer: Annotated[Named, "dspy.Teleprompter"] = option(
         DRAWN,
@@ -97,16 +96,18 @@ class CompileOptions(Options):
         0.85, "Of heads: the share of accepted rows that must be good.", ge=0, le=1
     )
     embedder: str = option(DEFAULT_EMBEDDER, "The embedding model of heads.", metavar="MODEL")
-    workers: int = option(1, "Calls at the same time.", ge=1)
+    workers: int = option(1, "Calls at the same time.", ge=1, free=True)
     seed: int = option(0, "The random seed.")
-    keep: bool = option(False, "Write the result even if it is not better.")
-    track: bool = option(True, "Log the compile in MLflow.")
-    track_texts: bool = option(False, "Also send prompts and candidates to a tracking server.")
-    tracking: str | None = option(
-        None, "The MLflow store.", metavar="URI|FOLDER", shown="mlruns/, else your own"
+    keep: bool = option(False, "Write the result even if it is not better.", free=True)
+    track: bool = option(True, "Log the compile in MLflow.", free=True)
+    track_texts: bool = option(
+        False, "Also send prompts and candidates to a tracking server.", free=True
     )
-    verbose: bool = option(False, "Show what the optimizer prints.", short="-v")
-    quiet: bool = option(False, "Show no progress.", short="-q")
+    tracking: str | None = option(
+        None, "The MLflow store.", metavar="URI|FOLDER", shown="mlruns/, else your own", free=True
+    )
+    verbose: bool = option(False, "Show what the optimizer prints.", short="-v", free=True)
+    quiet: bool = option(False, "Show no progress.", short="-q", free=True)
 
     @model_validator(mode="after")
     def _check(self) -> Self:
@@ -256,6 +257,7 @@ def _for_model(name: str, options: CompileOptions, progress: Progress) -> Report
         report.better = gains["gain_dev"] > 0 and gains["gain_test"] >= 0
         if report.better or options.keep:
             report.files = _written(report, options, begun)
+            report.states = read_own(str(options.out)).hashes
         return report
 
 
@@ -271,7 +273,7 @@ def _interim(report: Report, options: CompileOptions) -> Path:
 def _begin(journal: Store, name: str, model: Model, options: CompileOptions) -> _Begun:
     """Return how a compile began: now, or when the same one was stopped before its end."""
     identity = {
-        "options": options.model_dump(mode="json", exclude=_FREE),
+        "options": options.model_dump(mode="json", exclude=options.with_fact("free")),
         "labels": {file.name: file_sha256(file) for file in with_own(options.labels)},
         "model_sha256": model.sha256,
         "versions": {"groundset": __version__, **{name: version(name) for name in _LIBRARIES}},
@@ -442,7 +444,7 @@ def _track(report: Report, options: CompileOptions) -> None:
     """Log a compile in MLflow; say why if that fails."""
     try:
         store = Tracking(options.tracking, texts=options.track_texts)
-        parameters = options.model_dump(exclude=_UNLOGGED, exclude_none=True)
+        parameters = options.model_dump(exclude=options.with_fact("free"), exclude_none=True)
         say(f"  logged: {store.log(report.entry(parameters, _folder(options)))}")
     except (InputError, TrackingError) as error:
         say(f"  not tracked: {error}; --no-track leaves it out", err=True)

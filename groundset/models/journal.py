@@ -17,7 +17,7 @@ from contextvars import ContextVar
 from typing import Any, Protocol, Self
 
 from dspy import lm15
-from dspy._vendor.lm15.serde import request_to_dict
+from dspy._vendor.lm15.serde import request_to_dict, response_from_dict, response_to_dict
 from dspy.utils.callback import BaseCallback
 from dspy.utils.exceptions import ContextWindowExceededError, LMError, LMInvalidRequestError
 
@@ -28,6 +28,7 @@ from groundset.programs.errors import ModelError
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _CANDIDATES = 1_000  # of one call, at most
 _MAX_TOKENS = 10**9  # of one call; sums of what a server makes up could not be stored
+_FORMAT = 2  # of what is stored
 _FAILURES_IN_A_ROW = 5  # of requests, which end the command
 _COUNTS = ("prompt_tokens", "cached_tokens", "generated_tokens")
 _TOO_LONG = (ContextWindowExceededError, lm15.ContextLengthError)
@@ -108,7 +109,7 @@ class Engine:
             with self._lock:
                 self._usage["replayed"] += 1
         self._failures = 0
-        return _response(stored, request.model)
+        return response_from_dict(json.loads(stored)["response"])
 
     def _call(
         self, model: LlamaModel | Server, request: lm15.Request, key: str, waited_for: Future[str]
@@ -154,7 +155,8 @@ class Engine:
             )
             variant = 0
         adapter = self._adapters.get(str((request.config.extensions or {}).get("adapter")))
-        asked = {**request_to_dict(request), "adapter_sha256": adapter, "variant": variant}
+        asked = request_to_dict(request)
+        asked |= {"adapter_sha256": adapter, "variant": variant, "format": _FORMAT}
         return request, hashlib.sha256(json.dumps(asked, sort_keys=True).encode()).hexdigest()
 
     def stream(self, request: lm15.Request) -> Iterator[Any]:
@@ -190,39 +192,14 @@ class Variants(BaseCallback):
 
 
 def _stored(response: lm15.Response, seconds: float) -> str:
-    """Return a finished call as JSON text."""
+    """Return a finished call as JSON text, with its counts beside the response."""
     usage = response.usage
     tokens = (usage.input_tokens, usage.cache_read_tokens, usage.output_tokens)
+    call: dict[str, Any] = {
+        name: min(max(0, count or 0), _MAX_TOKENS)
+        for name, count in zip(_COUNTS, tokens, strict=True)
+    }
+    call |= {"seconds": round(seconds, 4), "response": response_to_dict(response)}
     # A lone surrogate cannot be stored. Not replaced by "?", as `encode` does, which turns a
     # sentence into a question.
-    call: dict[str, Any] = {
-        "text": response.message.text or "",
-        "finish_reason": response.finish_reason,
-    }
-    for name, count in zip(_COUNTS, tokens, strict=True):
-        call[name] = min(max(0, count or 0), _MAX_TOKENS)
-    call["seconds"] = round(seconds, 4)
-    call["logprobs"] = [
-        [each.token, each.logprob, [[top.token, top.logprob] for top in each.top]]
-        for each in response.logprobs or ()
-    ]
     return _SURROGATE.sub("\ufffd", json.dumps(call, ensure_ascii=False))
-
-
-def _response(stored: str, model: str) -> lm15.Response:
-    call = json.loads(stored)
-    prompt, cached, generated = (call[name] for name in _COUNTS)
-    usage = lm15.Usage(
-        input_tokens=prompt,
-        output_tokens=generated,
-        total_tokens=prompt + generated,
-        cache_read_tokens=cached,
-    )
-    logprobs = tuple(
-        lm15.TokenLogprob(*token, top=tuple(lm15.TopLogprob(*top) for top in tops))
-        for *token, tops in call.get("logprobs", ())
-    )
-    message = lm15.Message.assistant(call["text"])
-    return lm15.Response(
-        None, model, message, call["finish_reason"], usage=usage, logprobs=logprobs or None
-    )

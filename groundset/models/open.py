@@ -58,7 +58,6 @@ from groundset.programs.errors import (
     first_line,
 )
 
-_SERVER = re.compile(r"openai/(?P<model>.+)@(?P<url>\w+://.*)")
 _HOSTED = re.compile(r"[A-Za-z0-9_.-]+/\S+")
 _MAX_FILE_NAME = 256  # Path.exists fails for longer names on some systems
 _SMALL = 1_300_000_000  # bytes: two billion weights with four and a half bits each
@@ -289,12 +288,9 @@ def parse_spec(text: str) -> Spec:
     if text.startswith(HUB_PREFIX):
         parse_name(text)
         return Spec(text)
-    if server := _SERVER.fullmatch(text):
-        return Spec(
-            f"openai/{server['model']}@server", None, server["model"], _base_url(server["url"])
-        )
     if text.startswith("openai/") and "@" in text:
-        raise UnknownModelError(f"{shown!r}: the base URL must start with http:// or https://")
+        model, _, url = text.removeprefix("openai/").rpartition("@")
+        return Spec(f"openai/{model}@server", None, model, _base_url(url))
     if text.lower().endswith(".gguf"):
         path = Path(text).expanduser().absolute()
         if not path.is_file():
@@ -312,27 +308,15 @@ def parse_spec(text: str) -> Spec:
 
 
 def _base_url(url: str) -> str:
-    wrong = UnknownModelError(
-        f"{privacy.without_secrets(url)!r}: not a base URL such as http://host:port/v1"
-    )
-    try:
+    with suppress(ValueError):  # invalid brackets or port
         parts = urlsplit(url)
-        wrong_port = parts.port == 0
-    except ValueError:  # invalid brackets or port
-        raise wrong from None
-    if parts.username or parts.password or parts.query or parts.fragment:
-        raise UnknownModelError(
-            f"the base URL of {parts.hostname} must not contain credentials or a query;"
-            " set GROUNDSET_API_KEY instead"
-        )
-    if (
-        parts.scheme not in ("http", "https")
-        or not parts.hostname
-        or wrong_port
-        or re.search(r"[\s\\@]", url)
-    ):
-        raise wrong
-    return url.rstrip("/")
+        is_web = parts.scheme in ("http", "https") and parts.hostname and parts.port != 0
+        if is_web and not re.search(r"[\s\\?#]", url):
+            return url.rstrip("/")
+    raise UnknownModelError(
+        f"{privacy.without_secrets(url)!r}: not a base URL such as http://host:port/v1; without"
+        " credentials or a query, GROUNDSET_API_KEY holds the key"
+    )
 
 
 def check_weights(model: Path, adapter: Path | None, notify: Callable[[str], object]) -> None:

@@ -7,21 +7,23 @@ to the address that the user named.
 """
 
 import contextlib
-import contextvars
 import ipaddress
 import json
 import os
 import re
-import threading
 import time
 from collections.abc import Callable, Iterator
-from concurrent.futures import Future, wait
 from dataclasses import replace
 from typing import Any
 from urllib.parse import urlsplit
 
 import dspy
-from dspy._vendor.lm15.transports import StdlibTransport, TransportRequest, TransportResponse
+from dspy._vendor.lm15.transports import (
+    ReadTimeout,
+    StdlibTransport,
+    TransportRequest,
+    TransportResponse,
+)
 from dspy.clients.engines import LM15Engine
 from dspy.lm15 import Config, Message, Request, Response, RouterConfig
 from dspy.utils import exceptions
@@ -34,11 +36,14 @@ from groundset.programs.errors import InputError, UnreachableModelError
 KEY_VARIABLE = "GROUNDSET_API_KEY"
 _MAX_BYTES = 8 << 20  # of an answer; the longest completions have half a megabyte
 _MAX_PAUSE = 120.0  # seconds; enough for limits per minute, but not per day
-_LONGER = 20  # times as long as a greeting may take the longest answers
 _GREETING = 512  # tokens; a thought about a greeting ends before
 _MAX_REASON = 300  # characters of a server's own message
 # Reasons for which a server ends an answer that is not the model's; their spelling differs.
 _FILTERED = re.compile(r"filter|safety|blocked|prohibited|error", re.IGNORECASE)
+_MENDS = {
+    401: f"; set the API key in {KEY_VARIABLE}",
+    404: "; check the name of the model and the address: most end in /v1",
+}
 
 
 class NoAnswerError(UnreachableModelError, exceptions.LMError):
@@ -51,7 +56,6 @@ class UnansweredError(exceptions.LMInvalidRequestError):
 
 # What every request would get.
 _LASTING = (
-    NoAnswerError,
     exceptions.LMBillingError,
     exceptions.LMConfigurationError,
     exceptions.LMRateLimitError,
@@ -78,8 +82,7 @@ class Server:
         about what is refused, waited for or tried again. ``timeout`` is how many seconds to wait
         for an answer.
         """
-        self._model, self._base_url = model, base_url
-        self._timeout, self._retries, self._notify = timeout, retries, notify
+        self._base_url, self._retries, self._notify = base_url, retries, notify
         host = urlsplit(base_url).hostname or ""
         self.name = urlsplit(base_url).netloc or model.partition("/")[0]
         self.is_local = bool(base_url) and _is_loopback(host)
@@ -92,7 +95,7 @@ class Server:
             return
         if self.is_local:
             privacy.bypass_proxies(host)
-        self._transport = _Transport(self.name, timeout + 1)  # ours ends first, and says so
+        self._transport = _Transport(self.name, timeout)
         # vLLM's dialect is OpenAI's with max_tokens, which every server knows.
         config = RouterConfig(
             api_keys={"vllm": _key() or "none"},
@@ -110,30 +113,19 @@ class Server:
         """
         if not self.is_local:
             self._notify(f"texts are sent to {self.name}")
+        greeting = (Message.user("Hi"),)
         try:
-            self._greet()
+            for tokens in (16, _GREETING):
+                request = Request(self._lm.model, greeting, config=Config(max_tokens=tokens))
+                response = self._answered(request, retries=0)
+                # A template may have opened a thought: only its end tells it from an answer.
+                self._dialect.finds_thoughts(response)
+                if response.finish_reason != "length" or self._dialect.thinks:
+                    return
         except exceptions.LMRateLimitError:
             pass
         except exceptions.LMError as error:
-            raise self._failure(error) from error
-
-    def _greet(self) -> None:
-        greeting = (Message.user("Hi"),)
-        request = Request(self._lm.model, greeting, config=Config(max_tokens=16))
-        began = time.monotonic()
-        response = self._answered(request, retries=0)
-        seconds = time.monotonic() - began
-        if seconds > max(1.0, self._timeout / _LONGER):
-            self._notify(
-                f"{self.name} took {seconds:.0f} s to answer a greeting, and a question takes"
-                f" longer; if an answer takes more than {self._timeout:g} s, the command ends;"
-                " with a longer --timeout it goes on"
-            )
-        self._dialect.finds_thoughts(response)
-        if response.finish_reason == "length" and not self._dialect.thinks:
-            # A template may have opened a thought: only its end tells it from an answer.
-            longer = replace(request, config=Config(max_tokens=_GREETING))
-            self._dialect.finds_thoughts(self._answered(longer, retries=0))
+            raise NoAnswerError(str(self._explained(error))) from error
 
     def complete(self, request: Request) -> Response:
         """Answer one request, with common control tokens in its texts escaped.
@@ -153,12 +145,7 @@ class Server:
             if self._dialect.finds_thoughts(response):
                 response = self._answered(request, self._retries)
         except exceptions.LMError as error:
-            if error.status in (401, 404) or isinstance(error, _LASTING):
-                raise self._failure(error) from error
-            reason = f"{self.name} {self._reason(error)}"
-            if isinstance(error, exceptions.ContextWindowExceededError):
-                raise exceptions.ContextWindowExceededError(message=reason) from error
-            raise UnansweredError(reason) from error
+            raise self._explained(error) from error
         return self._completions.read(response, request.config.stop)
 
     def _answered(self, request: Request, retries: int) -> Response:
@@ -167,7 +154,11 @@ class Server:
         while True:
             sent = replace(self._dialect.render(request), model=self._lm.model)
             try:
-                response = self._ask(sent)
+                # DSPy sees the outer call only; the journal keeps the answers.
+                with dspy.context(
+                    disable_history=True, callbacks=[], usage_tracker=None, send_stream=None
+                ):
+                    response: Response = self._lm(sent)
             except exceptions.LMError as error:
                 if self._dialect.learn(error, sent):
                     continue
@@ -175,35 +166,12 @@ class Server:
                 if failures > retries or not exceptions.is_retryable_lm_error(error):
                     raise
                 pause = min(getattr(error, "retry_after", None) or 2.0**failures, _MAX_PAUSE)
-                self._notify(f"{self._failure(error)}; trying again in {pause:.0f} s")
+                self._notify(f"{self._explained(error)}; trying again in {pause:.0f} s")
                 time.sleep(pause)
             else:
                 self._check_answer(response)
                 self._dialect.check_limit(sent, response)
                 return response
-
-    def _ask(self, request: Request) -> Response:
-        """Send a request once, in a thread that is abandoned when the time is over."""
-        answer: Future[Response] = Future()
-
-        def run() -> None:
-            try:
-                # DSPy sees the outer call only; the journal keeps the answers.
-                with dspy.context(
-                    disable_history=True, callbacks=[], usage_tracker=None, send_stream=None
-                ):
-                    answer.set_result(self._lm(request))
-            except BaseException as error:  # noqa: BLE001 - raised in the waiting thread
-                answer.set_exception(error)
-
-        context = contextvars.copy_context()
-        threading.Thread(target=context.run, args=(run,), daemon=True, name="answer").start()
-        if wait([answer], self._timeout).not_done:
-            raise NoAnswerError(
-                f"{self.name} did not answer within {self._timeout:g} seconds; set a longer"
-                " --timeout and repeat the command: a run goes on where it ended"
-            )
-        return answer.result()
 
     def _check_answer(self, response: Response) -> None:
         """Raise ``UnansweredError`` if an answer is no message of the model.
@@ -222,44 +190,25 @@ class Server:
         if message is None:
             raise UnansweredError("did not answer this prompt (perhaps filtered: no message)")
         if not isinstance(message, dict):
-            raise UnansweredError("does not answer like a model server; check the address")
+            raise UnansweredError("does not answer like a model server; check that one runs there")
 
-    def _failure(self, error: exceptions.LMError) -> exceptions.LMError:
+    def _explained(self, error: exceptions.LMError) -> exceptions.LMError:
         """Return an error in one line that names the server and what to do."""
         if isinstance(error, NoAnswerError):
             return error
-        return NoAnswerError(f"{self.name} {self._reason(error)}")
-
-    def _reason(self, error: exceptions.LMError) -> str:
-        said = privacy.without_secrets(" ".join(error.message.split()))[:_MAX_REASON]
-        if isinstance(error, UnansweredError):
-            return said
-        is_auth = isinstance(error, exceptions.LMAuthError | exceptions.LMNotConfiguredError)
-        if is_auth and error.status != 403:  # some moderate with it
-            return self._reason_of_key(error)
-        if isinstance(error, exceptions.LMBillingError):
-            return "has no credit left for this API key"
-        if isinstance(error, exceptions.LMRateLimitError):
-            return "limits the rate of requests (429)"
-        if isinstance(error, exceptions.LMTransportError):
-            return f"does not answer ({said}); check that the server is running, and the address"
-        if error.status == 404:
-            return (
-                f"answers 404 for the model {self._model}: {said}; "
-                "check its name and the address: most end in /v1"
-            )
-        if error.status and error.status >= 400:
-            return f"answers {error.status}: {said}"
-        return f"does not answer like a model server ({said}); check the address"
-
-    def _reason_of_key(self, error: exceptions.LMError) -> str:
-        if self._base_url:
-            variables, has_key = [KEY_VARIABLE], bool(_key())
-        else:
-            variables = getattr(error, "env_keys", None) or ["its key"]
-            has_key = isinstance(error, exceptions.LMAuthError)
-        verb = "refuses the API key in" if has_key else "needs an API key; set"
-        return f"{verb} {' or '.join(variables)}"
+        # What follows is DSPy's advice to programmers.
+        said = privacy.without_secrets(error.message.strip().partition("\n")[0])[:_MAX_REASON]
+        if error.status:
+            mend = _MENDS.get(error.status, "") if self._base_url else ""
+            said = f"answers {error.status}: {said}{mend}"
+        elif isinstance(error, exceptions.LMConfigurationError):
+            said = f"cannot be asked: {said}"
+        elif not isinstance(error, UnansweredError):
+            said = f"does not answer like a model server ({said}); check that one runs there"
+        if isinstance(error, exceptions.ContextWindowExceededError):
+            return exceptions.ContextWindowExceededError(message=f"{self.name} {said}")
+        is_lasting = error.status in _MENDS or isinstance(error, _LASTING)
+        return (NoAnswerError if is_lasting else UnansweredError)(f"{self.name} {said}")
 
     def close(self) -> None:
         """Close the connections."""
@@ -271,16 +220,20 @@ class Server:
 class _Transport(StdlibTransport):  # DSPy's own, with an end to every answer
     def __init__(self, name: str, timeout: float) -> None:
         super().__init__(read_timeout=timeout, write_timeout=timeout, pool_timeout=None)
-        self._name = name
+        self._name, self._timeout = name, timeout
 
     def stream(self, request: TransportRequest) -> TransportResponse:
-        answer = super().stream(request)
-        if 300 <= answer.status < 400:
-            answer.close()
-            raise NoAnswerError(
-                f"{self._name} redirects to another address; name that address if you trust it"
-            )
-        status, body = _with_reason(answer.status, b"".join(self._bounded(answer)))
+        until = time.monotonic() + self._timeout
+        try:
+            answer = super().stream(request)
+            if 300 <= answer.status < 400:
+                answer.close()
+                raise NoAnswerError(
+                    f"{self._name} redirects to another address; name that address if you trust it"
+                )
+            status, body = _with_reason(answer.status, b"".join(self._bounded(answer, until)))
+        except ReadTimeout as error:
+            raise self._late() from error
         return TransportResponse(
             status=status,
             reason=answer.reason,
@@ -290,13 +243,21 @@ class _Transport(StdlibTransport):  # DSPy's own, with an end to every answer
             release=lambda _: answer.close(),
         )
 
-    def _bounded(self, answer: TransportResponse) -> Iterator[bytes]:
+    def _bounded(self, answer: TransportResponse, until: float) -> Iterator[bytes]:
         left = _MAX_BYTES
         for part in answer:
             left -= len(part)
             if left < 0:
                 raise NoAnswerError(f"{self._name} answers with more than {_MAX_BYTES >> 20} MB")
+            if time.monotonic() > until:
+                raise self._late()
             yield part
+
+    def _late(self) -> NoAnswerError:
+        return NoAnswerError(
+            f"{self._name} did not answer within {self._timeout:g} seconds; set a longer"
+            " --timeout and repeat the command: a run goes on where it ended"
+        )
 
 
 def _with_reason(status: int, body: bytes) -> tuple[int, bytes]:
@@ -309,23 +270,19 @@ def _with_reason(status: int, body: bytes) -> tuple[int, bytes]:
     content = content[0] if isinstance(content, list) and content else content
     content = content if isinstance(content, dict) else {}
     error = content.get("error") or (content if status >= 400 else {})
-    facts = error if isinstance(error, dict) else {}
+    if status < 400 and not error:
+        return status, body
+    facts = error if isinstance(error, dict) else {"message": error}
     if status < 400:
-        if not error:
-            return status, body
         code = str(facts.get("code"))
         status = int(code) if re.fullmatch(r"[45]\d\d", code) else 500
-    said = body[:_MAX_REASON].decode("utf-8", "replace")
-    reason = str(facts.get("message") or facts.get("detail") or (said if facts else error or said))
+    said = body.decode("utf-8", "replace")
+    reason = " ".join(str(facts.get("message") or facts.get("detail") or said).split())
     if (name := str(facts.get("param") or "")) not in reason:
         reason = f"{reason} ({name})"
     # Of an error only: in an answer, a key such as "x" or "EMPTY" is a word of the model.
-    key = _key() or "\0"
-    told = {
-        name: value.replace(key, "(the key)") if isinstance(value, str) else value
-        for name, value in {**facts, "message": reason[:_MAX_REASON]}.items()
-    }
-    return status, json.dumps({"error": told}).encode()
+    reason = reason.replace(_key() or "\0", "(the key)")
+    return status, json.dumps({"error": {**facts, "message": reason[:_MAX_REASON]}}).encode()
 
 
 def _key() -> str:

@@ -216,7 +216,7 @@ def _pull_repository(repo: str, notify: Notify) -> Path:
                         repo, revision=commit, local_dir=folder, allow_patterns=_HUB_FILES
                     )
                 except Exception as error:
-                    raise explained(repo, "main", error) from error
+                    raise explained(repo, error) from error
             (folder / _COMPLETE).touch()
     return folder
 

@@ -37,14 +37,14 @@ class OwnProgram:
 
     def __call__(self, **inputs: Any) -> "dspy.Prediction":
         """Return a question about a passage, or why there is none."""
-        from groundset.programs.outcome import RefusedError, outcome
+        from groundset.programs.outcome import RefusedError, call, outcome
         from groundset.programs.recipe import Passage, scored
 
         try:
             if not self._scores:
                 scored(self.program.score_chunk, [Passage(inputs["passage"], inputs["topic"])])
             named = inputs_of(self.program)
-            made = self.program(**{name: inputs[name] for name in inputs.keys() & named})
+            made = call(self.program, **{name: inputs[name] for name in inputs.keys() & named})
             if "question" not in made:
                 raise InputError(f"--recipe {self._name}: its prediction has no `question`")
             if not (made.question or made.get("rejects")):

@@ -19,7 +19,10 @@ def log_run(run: Run, store: Tracking) -> str:
         TrackingError: the store failed.
     """
     record, samples = run.record, len(run)
-    started = record["started"]
+    started, compiled = record["started"], record.get("compiled", {})
+    states = compiled.get("steps", {})
+    prompts = {step: store.version_of(sha256) for step, sha256 in states.items()}
+    prompts |= compiled.get("prompts", {})
     questions = [question_row(sample, None) for sample in run.samples]
     files = {name: run.folder / name for name in (SAMPLES, RECORD)}
     entry = Entry(
@@ -28,12 +31,13 @@ def log_run(run: Run, store: Tracking) -> str:
         f"{run.folder.absolute()} {started}",
         started=datetime.fromisoformat(started),
         ended=datetime.fromisoformat(record.get("ended") or datetime.now(UTC).isoformat()),
-        parameters=_parameters(record, is_shared=bool(store.where.host)),
+        parameters=_parameters(record, is_shared=bool(store.where.host))
+        | {f"prompt.{step}": prompt or "not registered" for step, prompt in prompts.items()},
         metrics=[(name, float(value), samples) for name, value in _metrics(run)],
         tags={"status": run.status},
         rows=[Rows(run.folder.name, "evaluation", questions)] if questions else [],
         files=files if questions else {},
-        prompts=list(record.get("compiled", {}).get("prompts", {}).values()),
+        prompts=[*filter(None, prompts.values())],
     )
     return store.log(entry)
 
@@ -50,12 +54,9 @@ def _parameters(record: Mapping[str, Any], *, is_shared: bool) -> dict[str, Any]
         settings |= {role: model["name"], f"{role}_sha256": model.get("sha256") or ""}
     for name, version in record.get("versions", {}).items():
         settings[f"version.{name}"] = version
-    compiled = record.get("compiled", {})
-    settings["compiled_steps"] = ", ".join(compiled.get("steps", ()))
-    for kind, shown in (("steps", "state"), ("prompts", "prompt")):
-        for step, told in compiled.get(kind, {}).items():
-            settings[f"{shown}.{step}"] = told
-    return settings
+    states = record.get("compiled", {}).get("steps", {})
+    settings["compiled_steps"] = ", ".join(states)
+    return settings | {f"state.{step}": sha256 for step, sha256 in states.items()}
 
 
 def _metrics(run: Run) -> Iterator[tuple[str, float]]:

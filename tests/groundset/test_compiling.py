@@ -98,6 +98,9 @@ def test_what_is_better_is_written_as_dspy_saves_it(server, status_of, capsys, l
     ]
     assert "  1 candidate ran, 1 of them on all dev rows; " in shown
     assert "  written: out/judge.json\n" in shown
+    own = load_compiled("out/judge.json", "any")
+    registered = "prompts:/groundset-judge-openai-tiny-server/1"
+    assert Tracking("store").version_of(own.hashes["judge"]) == registered, "runs link it"
     plain = dspy.Predict(step("judge").signature)
     plain.load("out/judge.json")
     assert len(plain.demos) == 4

@@ -191,6 +191,15 @@ def test_a_run_of_ones_own_is_made_goes_on_and_is_exported(mine, script):
         make(mine, script, compiled=changed)
 
 
+def test_completions_that_an_own_program_cannot_read_are_refused(mine, script):
+    script.answers[""] = lambda _: "I am sorry."
+    run = make(mine, script)
+    assert run.status == "short"
+    assert len(run.rejects) > 5, "as many in a row would end it, were they failures"
+    assert {reject.step for reject in run.rejects} == {"Mine"}
+    assert run.rejects[0].reason.startswith("what was written cannot be read: ")
+
+
 def test_a_judge_of_ones_own_decides(mine, script):
     script.answers["ask"] = (
         "Question: When was the mill of Arden built?\nAnswer: in 1700\n"

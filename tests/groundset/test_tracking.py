@@ -53,7 +53,7 @@ RECORD = {
     "models": {"lm": {"name": "qwen", "sha256": "ab"}},
     "compiled": {
         "which": "prompts:/judge@champion",
-        "steps": {"judge": "cd" * 32},
+        "steps": {"judge": "cd" * 32, "ask": "ef" * 32},
         "prompts": {"judge": "prompts:/groundset-judge-m/1"},
     },
 }
@@ -128,9 +128,10 @@ def test_run_with_figures_parameters_and_a_dataset_with_contexts(store, run):
         >= {
             "recipe": "evolved",
             "lm": "qwen",
-            "compiled_steps": "judge",
+            "compiled_steps": "judge, ask",
             "state.judge": "cd" * 32,
             "prompt.judge": "prompts:/groundset-judge-m/1",
+            "prompt.ask": "not registered",
         }.items()
     )
     assert found.info.end_time - found.info.start_time == 178_000

@@ -179,6 +179,14 @@ def test_the_budget_ends_a_search_with_the_best_candidate_so_far(judging):
     assert state_of(none.program) == state_of(judging.program)
 
 
+def test_what_is_asked_again_is_in_the_journal_and_costs_no_budget(judging):
+    engine, writer = Judge(), Writer()
+    lms = {"lm": opened(engine), "prompt_lm": opened(writer)}
+    made = compile_program(judging.program, judging, "gepa", calls=60, **lms)
+    asked = list(map(repr, [*engine.requests, *writer.requests]))
+    assert made.calls == len(set(asked)) < len(asked)
+
+
 def failing(after: int, error: BaseException) -> Judge:
     """Return a model that fails after some calls."""
 

@@ -117,7 +117,7 @@ def test_an_error_loses_no_finished_call(tmp_path, monkeypatch):
             GOOD if len(server.bodies) < 3 else (401, {"error": {"message": "no"}})
         )
         for out, message, asked in (
-            (tmp_path / "out", "needs an API key", 3),
+            (tmp_path / "out", "answers 401: no", 3),
             (Path("/dev/full"), "No space left", 5),
         ):
             with refuses(message):

@@ -81,14 +81,11 @@ def align(options: AlignOptions) -> int:
     """Carry a set over, print what became of its samples, and return the exit status."""
     run = carry_over(options)
     documents = _changes(open_run(options.run), run)
-    counts = Counter(str(sample.metadata["aligned"]) for sample in run)
+    counts = Counter(str(sample.aligned) for sample in run)
     counts["lost"] = len(run.rejects)
     if options.as_json:
-        facts = ("aligned", "evidence_before")
-        rows = [
-            {"id": sample.id, **{name: sample.metadata.get(name) for name in facts}}
-            for sample in run
-        ]
+        facts = ("id", "aligned", "evidence_before")
+        rows = [{name: getattr(sample, name) for name in facts} for sample in run]
         lost = [{"question": reject.question, "reason": reject.reason} for reject in run.rejects]
         found = {name: counts[name] for name in STATUSES}
         summary = {"run": str(run.folder), "counts": found, "samples": rows, "lost": lost}
@@ -101,7 +98,7 @@ def align(options: AlignOptions) -> int:
                 say(f"{change} {counted(len(paths), 'document')}: {', '.join(paths)}")
         say_table(["status", "samples", "meaning"], table)
         for sample in run:
-            if before := sample.metadata.get("evidence_before"):
+            if before := sample.evidence_before:
                 evidence = " … ".join(sample.evidence)
                 say(f"changed: {sample.question} ({evidence}; before: {' … '.join(before)})")
         for reject in run.rejects:
@@ -308,15 +305,13 @@ class _Carrying:
         status = max(statuses, key=list(STATUSES).index)
         if len(least) != len(others):
             status = "split" if len(least) > len(others) else "merged"
-        metadata = {**sample.metadata, "aligned": status}
-        metadata.pop("evidence_before", None)
-        if now != before:
-            metadata |= {"evidence": now, "evidence_before": before}
         first = dict.fromkeys(group[0] for group in least)
         carried = {
             "contexts": tuple(map(self._new_chunks.__getitem__, first)),
             "retrieval_gt": tuple(map(tuple, least)) if sample.retrieval_gt else (),
-            "metadata": metadata,
+            "aligned": status,
+            "evidence": sample.evidence if now == before else tuple(now),
+            "evidence_before": None if now == before else tuple(before),
         }
         return sample.model_copy(update=carried)
 

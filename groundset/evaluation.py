@@ -385,7 +385,7 @@ def _gate(
                 "Left out, as only the run or only the baseline has them:"
                 f" {counted(left_out, 'question')}."
             )
-    elif any("aligned" in sample.metadata for sample in samples):
+    elif any(sample.aligned for sample in samples):
         raise InputError(
             f"--baseline {baseline}: ranks chunks, which differ since the run was aligned; take"
             " what roundtrip --out wrote before"

@@ -2,9 +2,19 @@
 
 import math
 from datetime import datetime
-from typing import Annotated, Any, Literal, NamedTuple, TypeVar
+from typing import Annotated, Any, Literal, NamedTuple, Self, TypeVar
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    ModelWrapValidatorHandler,
+    ValidationError,
+    field_serializer,
+    model_validator,
+)
 
 from groundset.programs.text import plain
 
@@ -30,8 +40,19 @@ def check_numbers(value: _Value) -> _Value:
     return value
 
 
+def _listed(value: Any) -> Any:
+    return [value] if isinstance(value, str) else value
+
+
+def _check_message(value: dict[str, str]) -> dict[str, str]:
+    if not value.keys() >= {"role", "content"}:
+        raise ValueError("a message has a role and a content")
+    return value
+
+
 Count = Annotated[int, Field(ge=0, lt=_MOST)]
 Rank = Annotated[int, Field(ge=1, lt=_MOST)]
+Message = Annotated[dict[str, str], AfterValidator(_check_message)]
 Facts = Annotated[dict[str, Any], AfterValidator(check_numbers)]
 
 
@@ -138,12 +159,16 @@ class Retrieval(_Frozen):
     score: Literal[0, 1]
 
 
+_FACT = Field(exclude=True)  # of a sample that stands in its metadata in files
+
+
 class Sample(_Frozen):
     """An accepted question with its contexts, ground-truth answer and provenance.
 
     ``retrieval_gt`` holds a group of chunk ids for each needed chunk; any one of a group is enough.
     It is empty if no chunk answers the question; ``contexts`` are then the chunks that it was made
-    from. Of imported samples ``metadata`` may have any value; the properties are then empty.
+    from. What comes after ``metadata`` stands in it in files; of imported samples it may have any
+    value there, and stays there if that is no such value.
     """
 
     id: str
@@ -157,47 +182,64 @@ class Sample(_Frozen):
     probability: float | None = None
     trail: tuple[StepRecord, ...] = ()
     metadata: Facts = Field(default_factory=dict)
+    # The words of the passages that the answer rests on.
+    evidence: Annotated[tuple[str, ...], BeforeValidator(_listed), _FACT] = ()
+    kind: Annotated[str | None, _FACT] = None
+    # Its messages, of which the question is the stand-alone form of the last.
+    conversation: Annotated[tuple[Message, ...], _FACT] = ()
+    variants: Annotated[tuple[Facts, ...], _FACT] = ()  # answers that other passages give instead
+    # What the judge read for a question of the user, and in which order a search finds the chunks.
+    readings: Annotated[tuple[Facts, ...], _FACT] = ()
+    ranking: Annotated[tuple[str, ...], _FACT] = ()
+    # What became of it in other documents, and its evidence before, where that is worded otherwise.
+    aligned: Annotated[str | None, _FACT] = None
+    evidence_before: Annotated[tuple[str, ...] | None, _FACT] = None
+    _keys: tuple[str, ...] = ()  # of the metadata, as they were read
 
-    @property
-    def evidence(self) -> list[str]:
-        """Return the words of the passages that the answer rests on."""
-        evidence = self.metadata.get("evidence")
-        return [evidence] if isinstance(evidence, str) else list(map(str, self._listed("evidence")))
+    @model_validator(mode="wrap")
+    @classmethod
+    def _from_files(cls, values: Any, build: ModelWrapValidatorHandler[Self]) -> Self:
+        facts = values.get("metadata") if isinstance(values, dict) else None
+        if not isinstance(facts, dict):
+            return build(values)
 
-    @property
-    def kind(self) -> str | None:
-        """Return the kind of the question, if known."""
-        kind = self.metadata.get("kind")
-        return None if kind is None else str(kind)
+        def parts(names: set[str]) -> dict[str, Any]:
+            rest = {name: value for name, value in facts.items() if name not in names}
+            return {**values, **{name: facts[name] for name in names}, "metadata": rest}
 
-    @property
-    def conversation(self) -> list[dict[str, str]] | None:
-        """Return the messages of a conversation, of which the question is the stand-alone form of
-        the last; or None.
-        """
-        names = ("role", "content")
+        known = {name for name in _FACTS if facts.get(name) is not None}
         try:
-            messages = [
-                {name: str(message[name]) for name in names}
-                for message in self._listed("conversation")
-            ]
-        except (TypeError, KeyError):
-            return None
-        return messages or None
+            sample = build(parts(known))
+        except ValidationError as error:
+            odd = {str(each["loc"][0]) for each in error.errors()}
+            sample = build(parts(known - odd))
+        sample._keys = tuple(facts)
+        return sample
+
+    @field_serializer("metadata")
+    def _for_files(self, rest: dict[str, Any]) -> dict[str, Any]:
+        """Return the metadata with what has a field, in the order in which they were read."""
+        had = set(self._keys) - rest.keys()
+        values = {name: getattr(self, name) for name in _FACTS}
+        own = {
+            name: value
+            for name, value in values.items()
+            if value or (value is not None and name in had)
+        }
+        told = rest | own
+        names = dict.fromkeys((*self._keys, *own, *rest))
+        return {name: told[name] for name in names if name in told}
 
     @property
     def other_answers(self) -> list[str]:
         """Return the further reference answers, which imported sets can have."""
-        return [text for text in self._listed("answer_variants") if isinstance(text, str)]
+        texts = self.metadata.get("answer_variants")
+        return [text for text in texts if isinstance(text, str)] if isinstance(texts, list) else []
 
-    @property
-    def variants(self) -> list[dict[str, Any]]:
-        """Return the answers that other passages give instead."""
-        return [each for each in self._listed("variants") if isinstance(each, dict)]
 
-    def _listed(self, name: str) -> list[Any]:
-        values = self.metadata.get(name)
-        return values if isinstance(values, list) else []
+# The keys of a sample in files, and those of its metadata that have a field.
+COLUMNS = tuple(name for name, field in Sample.model_fields.items() if not field.exclude)
+_FACTS = tuple(name for name in Sample.model_fields if name not in COLUMNS)
 
 
 class Hit(NamedTuple):

@@ -13,7 +13,7 @@ from groundset.exports.autorag import write_corpus
 from groundset.exports.dataset import records
 from groundset.exports.sets import EvaluationSet, relevant_ids
 from groundset.exports.tables import File, Row, filled
-from groundset.programs.types import Chunk, Sample
+from groundset.programs.types import COLUMNS, Chunk
 from groundset.run.record import question_row, sample_row
 
 QA = "qa"
@@ -191,7 +191,7 @@ _DEEPEVAL_CONVERSATION = {
     "expected_outcome": "answer",
     "turns": "conversation",
 }
-_SAMPLE = {name: name for name in Sample.model_fields} | {"split?": "split"}
+_SAMPLE = {name: name for name in COLUMNS} | {"split?": "split"}
 # A table for the page, which takes the columns in this order, and arguments of
 # `create_dataset_item`.
 _LANGFUSE = {"input": _ASKED, "expected_output": _EXPECTED, "metadata": _METADATA, "id": "id"}

@@ -177,10 +177,8 @@ def _portable(found: EvaluationSet) -> EvaluationSet:
                 "language": public_name(sample.language),
                 "contexts": tuple(map(moved, sample.contexts)),
                 "retrieval_gt": tuple(tuple(map(named, group)) for group in sample.retrieval_gt),
-                "metadata": {
-                    "kind": sample.kind and public_name(sample.kind),
-                    "conversation": sample.conversation,
-                },
+                "kind": sample.kind and public_name(sample.kind),
+                "metadata": {},
             }
         )
 

@@ -21,7 +21,7 @@ from groundset.programs.errors import InputError
 from groundset.programs.faq import ANSWERED, ASKED
 from groundset.programs.languages import language_of
 from groundset.programs.text import MAX_READ, plain, text_id
-from groundset.programs.types import Chunk, Sample
+from groundset.programs.types import COLUMNS, Chunk, Sample
 from groundset.programs.untrusted import first_fault
 from groundset.retrieval import embed
 from groundset.retrieval.index import UNRANKED
@@ -312,8 +312,8 @@ def _read_jsonl(files: Sequence[Path]) -> _ForeignSet:
         groups: tuple[tuple[str, ...], ...] = tuple((chunk.chunk_id,) for chunk in chunks)
         known, more = _ROW, {}
         with suppress(ValidationError):  # it is no row of a run
-            row = {key: value for key, value in fields.items() if key in Sample.model_fields}
-            sample, known = Sample.model_validate(row), tuple(Sample.model_fields)
+            row = {key: value for key, value in fields.items() if key in COLUMNS}
+            sample, known = Sample.model_validate(row), COLUMNS
             # Groups may name chunks that are in no row.
             kept = tuple(
                 tuple(filter(found.chunks.__contains__, group)) for group in sample.retrieval_gt

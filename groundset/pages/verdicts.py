@@ -120,9 +120,8 @@ def readings_of(sample: Sample, chunks: Mapping[str, Chunk]) -> dict[str, Mappin
     """Return what the judge read in which chunk for a user's own question that no passage answers,
     as far as is known; nothing if chunks were cut otherwise since.
     """
-    facts = sample.metadata
-    read = {each["chunk_id"]: each for each in facts.get("readings", ())}
-    return read if chunks.keys() >= {*read, *facts.get("ranking", ())} else {}
+    read: dict[str, Mapping[str, Any]] = {each["chunk_id"]: each for each in sample.readings}
+    return read if chunks.keys() >= {*read, *sample.ranking} else {}
 
 
 def answered(
@@ -142,7 +141,7 @@ def answered(
     answer = answer if ticked else LANGUAGES[sample.language].unanswered
     quotes = [evidence_in(chunks[name].passage, sample.question, answer) for name in ticked]
     facts = {"answerable": bool(ticked), "answered_by": reviewer}
-    ranking = [chunks[name] for name in sample.metadata["ranking"]]
+    ranking = [chunks[name] for name in sample.ranking]
     return sample.model_copy(
         update={
             "answer": answer,
@@ -151,7 +150,8 @@ def answered(
             "retrieval_gt": tuple(groups),
             "retrieval": round_trip(ranking, groups),
             "probability": None,
-            "metadata": {**sample.metadata, "evidence": [*filter(None, quotes)], **facts},
+            "evidence": tuple(filter(None, quotes)),
+            "metadata": sample.metadata | facts,
         }
     )
 

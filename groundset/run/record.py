@@ -204,7 +204,7 @@ def question_row(sample: Sample, split: str | None) -> dict[str, Any]:
         "paths": [chunk.path for chunk in sample.contexts],
         "retrieval_gt": [list(group) for group in sample.retrieval_gt],
         "answerable": bool(sample.retrieval_gt),
-        "conversation": sample.conversation,
+        "conversation": list(sample.conversation) or None,
         "rank": sample.retrieval.rank,
         "probability": sample.probability,
     }

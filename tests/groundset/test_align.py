@@ -77,10 +77,10 @@ def test_other_chunks_and_back(tmp_path):
     for size, usual in ((800, "merged"), (200, "split")):
         there = groundset.align(run, docs, out=tmp_path / f"to-{size}", chunk_size=size)
         assert len(there) == len(run)
-        assert [each.metadata["aligned"] for each in there].count(usual) > len(run) / 2
+        assert [each.aligned for each in there].count(usual) > len(run) / 2
         for each in there:
             texts = " ".join(plain(chunk.text) for chunk in each.contexts)
-            assert "".join(each.metadata["evidence"][0].split()) in "".join(texts.split())
+            assert "".join(each.evidence[0].split()) in "".join(texts.split())
             assert [group[0] for group in each.retrieval_gt] == [
                 chunk.chunk_id for chunk in each.contexts
             ]

@@ -176,7 +176,7 @@ def test_a_run_of_ones_own_is_made_goes_on_and_is_exported(mine, script):
     assert [sample.contexts[0].headings for sample in run] == [
         ("Mills", sample.question.split()[2]) for sample in run
     ]
-    assert run[0].metadata["evidence"][0].startswith("The mill of")
+    assert run[0].evidence[0].startswith("The mill of")
     assert run.record["configuration"]["recipe"] == "mine:Mine"
     assert run.record["models"]["lm"]["name"] == "openai/mine"
     assert len(make(mine, script, size=3)) == 3

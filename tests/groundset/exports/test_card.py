@@ -159,7 +159,7 @@ def test_reviews_decide_what_is_published(card, tmp_path):
 
 def test_card_describes_the_set(card):
     first, second = two_documents().samples
-    odd = first.model_copy(update={"metadata": {"kind": "fact"}, "retrieval_gt": ()})
+    odd = first.model_copy(update={"kind": "fact", "retrieval_gt": ()})
     text = card(private_run(odd, second))
     assert DatasetCard(text).data.to_dict() == {
         "license": "cc-by-4.0",
@@ -196,7 +196,7 @@ def test_card_describes_the_set(card):
 
 def test_card_says_where_questions_come_from_and_what_passages_hold_of_persons(push, card, capsys):
     first, second = two_documents().samples
-    stated = first.model_copy(update={"metadata": {"kind": "stated"}})
+    stated = first.model_copy(update={"kind": "stated"})
     run = private_run(stated, second)
     text = card(run)
     assert (

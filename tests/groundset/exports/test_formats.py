@@ -17,6 +17,7 @@ from evaluation_sets import cut, document, evaluation_set, run_of, sample, two_d
 from groundset.exports.formats import EXPORTS, TABLES
 from groundset.programs.types import Retrieval
 from groundset.rows import csv_rows
+from groundset.run.record import sample_row
 
 WRITTEN = Path(__file__).with_name("written")
 MESSAGES = [
@@ -78,7 +79,7 @@ def unlike_questions():
     lost = Retrieval(rank=None, retrieved_id="ferry-0001", retrieved_content="x", score=0)
     samples = [
         changed(0, answer="The documents do not say.", retrieval_gt=(), retrieval=lost),
-        changed(1, metadata={"conversation": MESSAGES, "answer_variants": ["Fine.", 5]}),
+        changed(1, conversation=MESSAGES, metadata={"answer_variants": ["Fine.", 5]}),
         sample(
             'q-3 "\u2028"',
             chunk,
@@ -150,17 +151,24 @@ def test_hf_is_loaded_by_datasets(tmp_path, capfd):
 
 def test_hf_types_do_not_depend_on_values():
     bare = changed(contexts=(), retrieval_gt=(), probability=None)
-    full = changed(metadata={"kind": "time", "conversation": MESSAGES})
+    full = changed(kind="time", conversation=MESSAGES)
     schemas = [TABLES["qa"].tables(with_samples(each))["test"].schema for each in (bare, full)]
     assert schemas[0] == schemas[1]
     assert schemas[0].field("rank").type == "int64"
 
 
 @pytest.mark.parametrize("value", ["x", [], [1], [{"role": "user"}], {"role": "user"}, 7, [None]])
-def test_foreign_values_in_metadata_are_ignored(value):
-    odd = changed(metadata={"conversation": value, "answer_variants": value})
-    assert odd.conversation is None
-    assert odd.other_answers == []
+def test_foreign_values_in_metadata_are_kept_and_ignored(value):
+    facts = {"conversation": value, "answer_variants": value, "evidence": "fine", "kind": 7}
+    [chunk] = cut(document("odd", 1))
+    odd = sample("q", chunk, metadata=facts)
+    assert (odd.conversation, odd.other_answers, odd.evidence, odd.kind) == (
+        (),
+        [],
+        ("fine",),
+        None,
+    )
+    assert sample_row(odd)["metadata"] == facts | {"evidence": ["fine"]}
 
 
 def shown(file):

@@ -223,7 +223,7 @@ def test_unsure_questions_are_settled_by_ticking_passages(make_run):
         ("unanswerable", "The documents do not say.", ()),
     ]
     first = found["s1"]
-    assert (first.retrieval.rank, first.metadata["evidence"]) == (2, ["Ada Lund"])
+    assert (first.retrieval.rank, first.evidence) == (2, ("Ada Lund",))
     assert first.metadata["answered_by"] == "ann"
     assert (run.folder / "samples.jsonl").read_text().count("answered_by") == 3
     assert re.findall(r'value="(c\d)"[^>]* checked', pages.item("s1")) == ["c1"]

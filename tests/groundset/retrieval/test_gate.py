@@ -82,7 +82,7 @@ def test_a_baseline_of_out_survives_other_chunks_and_refused_questions(make_run,
             update={
                 "contexts": (chunk,),
                 "retrieval_gt": ((chunk.chunk_id,),),
-                "metadata": {"aligned": "moved"},
+                "aligned": "moved",
             }
         )
         for each, chunk in zip(about_words(), chunks[:15], strict=False)

@@ -167,9 +167,7 @@ def test_kinds_are_wanted_by_weight():
         PASSAGES, size=9, mix={"simple": 1}, kinds={"fact": 2, "why": 1, "list": 0}, rounds=1
     )
     attempts = run(plan, lambda task: "simple")
-    kinds = Counter(
-        attempt.result.sample.metadata["kind"] for attempt in attempts if attempt.result.sample
-    )
+    kinds = Counter(attempt.result.sample.kind for attempt in attempts if attempt.result.sample)
     assert kinds == {"fact": 6, "why": 3}
 
 

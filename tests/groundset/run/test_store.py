@@ -9,8 +9,10 @@ import pytest
 from refusal import refuses
 from run_parts import CHUNKS, response, sample
 
+from groundset.files import json_line
 from groundset.programs.errors import RunError
-from groundset.programs.types import Reject
+from groundset.programs.types import Reject, Sample
+from groundset.run.record import sample_row
 from groundset.run.store import Attempt, Result, Review, Store
 
 
@@ -61,6 +63,29 @@ def test_what_was_kept_is_read_again(folder):
             "refused",
             "accepted",
         ]
+
+
+def test_a_row_of_samples_is_written_as_it_was_read():
+    """Also what has a field stands in the metadata, in the order in which it was written."""
+    facts = (
+        '"evidence": [], "kind": "fact", "seed_question": "Why?", "conversation": [{"role": "user",'
+        ' "content": "Why, then?"}], "persona": null, "variants": [{"answer": "no", "chunk_id":'
+        ' "c1", "place": 0}], "readings": [{"chunk_id": "c0", "probability": 0.5}], "weight": 2,'
+        ' "ranking": ["c0"], "attempt": 7, "imported": {"n": 1}, "profile": {}, "aligned": "same"'
+    )
+    whole = json_line(sample_row(sample(1)))
+    line = whole.replace('"kind": "fact"', facts)
+    read = Sample.model_validate_json(line)
+    assert json_line(sample_row(read)) == line
+    assert read.kind == "fact"
+    assert read.variants[0]["answer"] == "no"
+    assert read.metadata.keys() == {"seed_question", "persona", "weight", "attempt", "imported"}
+    stored = Result(sample=read).model_dump_json()
+    assert Result.model_validate_json(stored).model_dump_json() == stored
+    bare = read.model_copy(update={"evidence": ("a",), "aligned": "cut", "evidence_before": ("b",)})
+    assert json_line(sample_row(bare)) == line.replace(
+        '"evidence": []', '"evidence": ["a"]'
+    ).replace('"aligned": "same"', '"aligned": "cut", "evidence_before": ["b"]')
 
 
 def test_a_transaction_is_kept_whole_or_not(folder):

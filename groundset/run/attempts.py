@@ -12,7 +12,7 @@ from groundset.programs.faq import STATED
 from groundset.programs.forms import PERSONAS
 from groundset.programs.languages import LANGUAGES, language_of
 from groundset.programs.text import text_id
-from groundset.programs.types import Reject, Sample, StepRecord
+from groundset.programs.types import Sample, StepRecord
 from groundset.retrieval.embed import Embedder
 from groundset.retrieval.gold import gold
 from groundset.retrieval.index import Index, last_rank, ranks_of
@@ -86,27 +86,16 @@ class Attempts:
         rejects = [
             each.model_copy(update={"chunk_id": each.chunk_id or near}) for each in made.rejects
         ]
-        if made.question:
-            sample = self._sample(task, made, trail)
-            step, fault = "compare", self._contradiction(sample)
-            if fault is None:
-                step, fault = "retrieval", self._retrieval_fault(sample)
-            if fault is None:
-                # Near duplicates among the user's own questions were grouped before.
-                vector = None if task.question else self._embedder.encode([sample.question])[0]
-                return Made(
-                    Result(sample=sample, rejects=tuple(rejects), exhausted=exhausted), vector
-                )
-            rejects.append(
-                Reject(
-                    step=step,
-                    reason=fault,
-                    chunk_id=sample.contexts[0].chunk_id,
-                    question=sample.question,
-                    probability=sample.probability,
-                )
-            )
-        return Made(Result(rejects=tuple(rejects), trail=trail, exhausted=exhausted))
+        if not made.question:
+            return Made(Result(rejects=tuple(rejects), trail=trail, exhausted=exhausted))
+        sample = self._sample(task, made, trail)
+        result = Result(sample=sample, rejects=tuple(rejects), exhausted=exhausted)
+        if fault := self._contradiction(sample):
+            return Made(result.refused("compare", fault))
+        if fault := self._retrieval_fault(sample):
+            return Made(result.refused("retrieval", fault))
+        # Near duplicates among the user's own questions were grouped before.
+        return Made(result, None if task.question else self._embedder.encode([sample.question])[0])
 
     def _contradiction(self, sample: Sample) -> str | None:
         """Return which document says otherwise that counts more than the sample's own."""

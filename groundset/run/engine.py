@@ -51,6 +51,7 @@ class RunJournal:
 
     def __init__(self, *, calls: int | None = None, tokens: int | None = None) -> None:
         """Begin without a store; the budgets count the calls of all processes, None is no limit."""
+        self.began = datetime.now(UTC)
         self._limits = {"calls": calls, "tokens": tokens}
         self._used = {"calls": 0, "tokens": 0}
         self._guard = threading.Lock()
@@ -145,27 +146,26 @@ class Runner:
         *,
         progress: Progress,
         workers: int = 1,
-        started: float | None = None,
     ) -> None:
-        """Take in what the store has; ``attempt`` is called in threads, ``started`` is by
-        ``time.monotonic``.
-        """
+        """Take in what the store has; ``attempt`` is called in threads."""
         self._store, self._plan, self._attempt, self._journal = store, plan, attempt, journal
         self._progress, self._workers = progress, workers
-        self._began = (time.monotonic() if started is None else started) - float(
-            store.meta("seconds") or 0.0
-        )
+        self._before = float(store.meta("seconds") or 0.0)  # seconds of earlier processes
         self._finished: queue.SimpleQueue[tuple[Task, Made | BaseException]] = queue.SimpleQueue()
         self._duplicates = Duplicates()
         self._failures: list[str] = []
-        self.has_ended = True  # no call runs in a thread any more
         for made in store.attempts():
             plan.record(made)
             for reject in made.result.rejects:
                 if reject.step == REFUSED:
                     self._duplicates.refuse(reject.question or "")
-            if (sample := made.result.sample) is not None and made.vector is not None:
-                self._duplicates.add(sample.question, made.vector, sample.answer, sample.contexts)
+            if asked := _asked(made.result, made.vector):
+                self._duplicates.add(asked)
+
+    @property
+    def has_ended(self) -> bool:
+        """Return whether no call runs in a thread any more."""
+        return not self._plan.in_flight
 
     def run(self) -> Ending:
         """Make attempts; return how it ended.
@@ -216,7 +216,6 @@ class Runner:
         until = time.monotonic() + GRACE_SECONDS
         while self._plan.in_flight and time.monotonic() < until:
             self._take(is_last=True)
-        self.has_ended = not self._plan.in_flight
 
     def _take(self, *, is_last: bool = False) -> None:
         """Decide on the next finished attempt, if one finishes soon."""
@@ -236,33 +235,23 @@ class Runner:
     def _decide(self, task: Task, made: Made) -> None:
         """Keep what came of an attempt: accepted, surplus or refused."""
         result, vector = made
-        sample = result.sample
-        state: State = "refused"
-        if sample is not None:
-            asked = (
-                () if vector is None else (sample.question, vector, sample.answer, sample.contexts)
-            )
-            if asked and (first := self._duplicates.find(*asked)) is not None:
-                repeated = Reject(
-                    step="duplicate",
-                    reason=f"repeats a question of the run: {first!r}",
-                    question=sample.question,
-                    probability=sample.probability,
-                    chunk_id=task.chunks[0],
-                )
-                rejects = (*result.rejects, repeated)
-                result = Result(rejects=rejects, trail=sample.trail, exhausted=result.exhausted)
-                vector = None
+        if asked := _asked(result, vector):
+            if (first := self._duplicates.find(asked)) is None:
+                self._duplicates.add(asked)
             else:
-                if asked:
-                    self._duplicates.add(*asked)
-                state = self._plan.state_of(sample.evolution, beyond=task.beyond)
-                state = "unsure" if sample.evolution == UNSURE else state
+                reason = f"repeats a question of the run: {first!r}"
+                result, vector = result.refused("duplicate", reason), None
+        state: State = "refused"
+        if sample := result.sample:
+            state = self._plan.state_of(sample.evolution, beyond=task.beyond)
+            state = "unsure" if sample.evolution == UNSURE else state
         attempt = Attempt(task.number, task.chunks, task.wanted, state, result, vector)
         with self._store.transaction():
             self._store.add_attempt(attempt)
-            self._store.set_meta("seconds", time.monotonic() - self._began)
-            self._store.set_meta("ended", datetime.now(UTC).isoformat(timespec="milliseconds"))
+            now = datetime.now(UTC)
+            seconds = self._before + (now - self._journal.began).total_seconds()
+            self._store.set_meta("seconds", seconds)
+            self._store.set_meta("ended", now.isoformat(timespec="milliseconds"))
         self._plan.record(attempt)
         self._progress.attempt(int(state == "accepted"), result.rejects)
 
@@ -303,6 +292,28 @@ class Runner:
         return Result(rejects=(Reject(step="failure", reason=f"{kind}: {first}", **told),))
 
 
+class Asked(NamedTuple):
+    """A question with its embedding, and perhaps its answer and contexts."""
+
+    question: str
+    vector: NDArray[np.float32]
+    answer: str = ""
+    contexts: Sequence[Chunk] = ()
+
+    @property
+    def places(self) -> list[tuple[str, str]]:
+        """Return the answer with each of the contexts."""
+        return [(chunk.chunk_id, _words(self.answer)) for chunk in self.contexts]
+
+
+def _asked(result: Result, vector: NDArray[np.float32] | None) -> Asked | None:
+    """Return the question of a result if it must not repeat another one."""
+    sample = result.sample
+    if sample is None or vector is None:
+        return None
+    return Asked(sample.question, vector, sample.answer, sample.contexts)
+
+
 class Duplicates:
     """The questions of a run.
 
@@ -316,55 +327,36 @@ class Duplicates:
         self._questions: list[str] = []
         self._by_words: dict[str, str] = {}
         self._by_answer: dict[tuple[str, str], list[int]] = defaultdict(list)
-        self._vectors = np.zeros((0, 1), np.float32)  # grows by doubling
+        self._vectors: list[NDArray[np.float32]] = []
 
-    def add(
-        self,
-        question: str,
-        vector: NDArray[np.float32],
-        answer: str = "",
-        contexts: Sequence[Chunk] = (),
-    ) -> None:
-        """Add a question with its embedding, and perhaps its answer and contexts."""
-        place = len(self._questions)
-        self.refuse(question)
-        for chunk in contexts:
-            self._by_answer[chunk.chunk_id, _words(answer)].append(place)
-        if place == len(self._vectors):
-            larger = np.zeros((2 * place + 64, len(vector)), np.float32)
-            larger[:place] = self._vectors
-            self._vectors = larger
-        self._questions.append(question)
-        self._vectors[place] = vector
+    def add(self, asked: Asked) -> None:
+        """Add a question."""
+        self.refuse(asked.question)
+        for place in asked.places:
+            self._by_answer[place].append(len(self._questions))
+        self._questions.append(asked.question)
+        self._vectors.append(asked.vector)
 
     def refuse(self, question: str) -> None:
         """Add a question that is not to be asked again in the same words."""
         self._by_words.setdefault(_words(question), question)
 
-    def find(
-        self,
-        question: str,
-        vector: NDArray[np.float32],
-        answer: str = "",
-        contexts: Sequence[Chunk] = (),
-    ) -> str | None:
+    def find(self, asked: Asked) -> str | None:
         """Return the question that one repeats, None if it is no duplicate."""
+        question, known = asked.question, self._questions
         same = self._by_words.get(_words(question))
-        if same is not None or not self._questions:
+        if same is not None or not known:
             return same
-        similarities, own = self._vectors[: len(self._questions)] @ vector, numbers(question)
-        answered = [self._by_answer[chunk.chunk_id, _words(answer)] for chunk in contexts]
-        alike = [
-            place for places in answered for place in places if similarities[place] >= _SAME_ANSWER
-        ]
-        close = np.flatnonzero(similarities >= _SIMILAR).tolist()
+        similarities = np.array(self._vectors) @ asked.vector
+        answered = [place for key in asked.places for place in self._by_answer[key]]
+        alike = [place for place in answered if similarities[place] >= _SAME_ANSWER]
         alike += [
             place
-            for place in close
-            if numbers(self._questions[place]) == own
-            and not _differ_in_marks(self._questions[place], question)
+            for place in np.flatnonzero(similarities >= _SIMILAR).tolist()
+            if numbers(known[place]) == numbers(question)
+            and not _differ_in_marks(known[place], question)
         ]
-        return self._questions[max(alike, key=similarities.__getitem__)] if alike else None
+        return known[max(alike, key=similarities.__getitem__)] if alike else None
 
 
 def _differ_in_marks(one: str, other: str) -> bool:

@@ -4,10 +4,8 @@ on.
 
 import os
 import sys
-import time
 from collections.abc import Mapping
 from contextlib import ExitStack
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -32,7 +30,7 @@ from groundset.programs.types import Chunk
 from groundset.retrieval.embed import Embedder, Reranker, open_embedder, open_reranker
 from groundset.run.attempts import Attempts
 from groundset.run.compiled import NONE, SHIPPED, Compiled, load_compiled, read_own
-from groundset.run.engine import Ending, RunJournal, Runner
+from groundset.run.engine import RunJournal, Runner
 from groundset.run.given import hybrid, planned, read_questions, reranked, source_identity
 from groundset.run.options import JUDGE_LM, GenerateOptions
 from groundset.run.own import own_module, own_state
@@ -46,7 +44,7 @@ from groundset.run.tracked import log_run
 from groundset.run.values import prices
 from groundset.tracking import Tracking, location
 
-_STATUS: Mapping[Ending, int] = {"complete": 0, "short": 3, "budget": 3, "interrupted": 130}
+_STATUS = {"complete": 0, "short": 3, "budget": 3, "interrupted": 130}
 _SIGNALLED = 128
 _BY_MODEL = {"guided", "mix", "kinds", "critic", "max_rank"}  # options, if not given
 # When the fitted head of a step judges.
@@ -64,12 +62,13 @@ def generate(options: GenerateOptions) -> int:
         InputError: the input or an option is wrong.
         GroundsetError: the run cannot go on; what was finished is kept.
     """
-    ending, journal, has_ended = _generate(options, hard=True)
-    for line in [] if options.quiet else summary(Run(options.out)):
+    journal, has_ended = _generate(options, hard=True)
+    run = Run(options.out)
+    for line in [] if options.quiet else summary(run):
         say(line)
     _track(options)
-    status = _STATUS[ending]
-    if journal.signal is not None and ending == "interrupted":
+    status = _STATUS[run.status]
+    if journal.signal is not None and run.status == "interrupted":
         status = _SIGNALLED + journal.signal
     if not has_ended:  # a normal exit would crash the runtime of a model in the middle of a call
         sys.stdout.flush()
@@ -157,9 +156,9 @@ class _Setup(NamedTuple):
         return HeadJudge(step, self.compiled.heads[step], self.embedder)
 
 
-def _generate(options: GenerateOptions, *, hard: bool) -> tuple[Ending, RunJournal, bool]:
-    """Set a run up and make it; return how it ended, its journal, and whether all calls ended."""
-    started, began = time.monotonic(), datetime.now(UTC)
+def _generate(options: GenerateOptions, *, hard: bool) -> tuple[RunJournal, bool]:
+    """Set a run up and make it; return its journal, and whether all calls ended."""
+    journal = RunJournal(calls=options.budget_calls, tokens=options.budget_tokens)
     if options.track:
         location(options.tracking)  # a wrong address is refused before anything is made
     own, questions = own_files(options)  # likewise
@@ -173,7 +172,7 @@ def _generate(options: GenerateOptions, *, hard: bool) -> tuple[Ending, RunJourn
         if store:
             known = identity | {name: early[name] for name in early.keys() - _BY_MODEL}
             _check_same(options.out, store.meta("identity"), known)
-        setup = _open_models(options, own, progress, stack)
+        setup = _open_models(options, own, journal, progress, stack)
         names = {
             role: f"{each['name']} {each['sha256'] or ''}".strip()
             for role, each in setup.models().items()
@@ -184,7 +183,7 @@ def _generate(options: GenerateOptions, *, hard: bool) -> tuple[Ending, RunJourn
         if options.recipe not in RECIPES:
             identity["program"] = own_state(options)
         if store is None:
-            corpus, store = _begun(setup, identity, began)
+            corpus, store = _begun(setup, identity)
             stack.enter_context(store)
         else:
             _check_same(options.out, store.meta("identity"), identity)
@@ -193,15 +192,15 @@ def _generate(options: GenerateOptions, *, hard: bool) -> tuple[Ending, RunJourn
             if store.meta("identity").keys() < identity.keys():
                 store.set_meta("record", store.meta("record") | setup.record())
                 store.set_meta("identity", identity)
-        setup.journal.attach(store)
+        journal.attach(store)
         store.set_meta("price", prices(options.price) if options.price else None)
-        with setup.journal.stopping_on_signals(progress.note, hard=hard):
-            ending, has_ended = _run(setup, questions, corpus, store, started)
+        with journal.stopping_on_signals(progress.note, hard=hard):
+            has_ended = _run(setup, questions, corpus, store)
         # a model cannot be freed in the middle of a call, whose response may still be kept
         if not has_ended:
             progress.close()
             stack.pop_all()
-        return ending, setup.journal, has_ended
+        return journal, has_ended
 
 
 def own_files(options: GenerateOptions) -> tuple[Compiled, Mapping[str, int]]:
@@ -242,10 +241,13 @@ def check_reads(model: str, guided: bool, compiled: Compiled) -> None:
 
 
 def _open_models(
-    options: GenerateOptions, own: Compiled, progress: Progress, stack: ExitStack
+    options: GenerateOptions,
+    own: Compiled,
+    journal: RunJournal,
+    progress: Progress,
+    stack: ExitStack,
 ) -> _Setup:
     """Open the models of a run, and resolve the options that the language model decides."""
-    journal = RunJournal(calls=options.budget_calls, tokens=options.budget_tokens)
     progress.phase(f"Opening {options.lm}")
     shared: dict[str, Any] = {
         name: getattr(options, name) for name in ("workers", "timeout", "retries", "verbose")
@@ -324,7 +326,7 @@ def _told(options: GenerateOptions, lm: Model, critic: Model | None) -> str:
     return f"{lm.name} {writes}, {judges} them; forms of question: {forms}"
 
 
-def _begun(setup: _Setup, identity: Mapping[str, Any], began: datetime) -> tuple[Corpus, Store]:
+def _begun(setup: _Setup, identity: Mapping[str, Any]) -> tuple[Corpus, Store]:
     """Begin a run with its corpus, which is written first, so that a run that exists has one."""
     options, progress = setup.options, setup.progress
     progress.phase("Reading documents")
@@ -345,15 +347,13 @@ def _begun(setup: _Setup, identity: Mapping[str, Any], began: datetime) -> tuple
         "skipped": [skipped._asdict() for skipped in corpus.skipped],
         "dropped": dict(corpus.dropped),
     }
-    started = began.isoformat(timespec="seconds")
+    started = setup.journal.began.isoformat(timespec="seconds")
     meta = {"identity": identity, "record": record, "started": started, "status": "running"}
     return corpus, Store.create(options.out, meta)
 
 
-def _run(
-    setup: _Setup, questions: Mapping[str, int], corpus: Corpus, store: Store, started: float
-) -> tuple[Ending, bool]:
-    """Make the attempts; return how it ended, and whether all calls have ended."""
+def _run(setup: _Setup, questions: Mapping[str, int], corpus: Corpus, store: Store) -> bool:
+    """Make the attempts; return whether all calls have ended."""
     options, journal, progress = setup.options, setup.journal, setup.progress
     row = options.row
     progress.phase("Preparing chunks", len(corpus.chunks))
@@ -396,9 +396,7 @@ def _run(
     attempts = Attempts(
         options, corpus, index, setup.embedder, programs, setup.lm.lm, progress.step
     )
-    runner = Runner(
-        store, plan, attempts, journal, progress=progress, workers=options.workers, started=started
-    )
+    runner = Runner(store, plan, attempts, journal, progress=progress, workers=options.workers)
     store.set_meta("asked", max(plan.size, plan.accepted.total()))
     progress.start(
         plan.size, accepted=plan.accepted.total(), answers_from=setup.lm.name, usage=setup.lm.usage
@@ -406,12 +404,12 @@ def _run(
     store.set_meta("status", "running")
     status, reason = "failed", None
     try:
-        status = ending = runner.run()
-        if ending == "short":
+        status = runner.run()
+        if status == "short":
             reason = shortage(quotas(plan.size, options.mix), plan.accepted)
         elif journal.ended_by:
             reason = f"the budget ({journal.ended_by}) ended the run"
-        return ending, runner.has_ended
+        return runner.has_ended
     except GroundsetError as error:
         reason = str(error)
         raise

@@ -19,7 +19,7 @@ from groundset.retrieval.embed import Reranker
 from groundset.retrieval.index import Index
 from groundset.retrieval.retrievers import bm25, fuse
 from groundset.rows import named_rows, optional
-from groundset.run.engine import Duplicates
+from groundset.run.engine import Asked, Duplicates
 from groundset.run.plan import Plan, Task
 from groundset.run.store import Attempt, Store
 from groundset.run.values import names_traces, questions_of_traces
@@ -62,9 +62,9 @@ def grouped(questions: Mapping[str, int], encoder: Any) -> dict[str, int]:
     """Return questions with their counts; those of duplicates are added to that of the first."""
     known, weights = Duplicates(), Counter[str]()
     for text, vector in zip(questions, encoder.encode(list(questions)), strict=True):
-        first = known.find(text, vector)
+        first = known.find(asked := Asked(text, vector))
         if first is None:
-            known.add(text, vector)
+            known.add(asked)
         weights[text if first is None else first] += questions[text]
     return dict(weights)
 

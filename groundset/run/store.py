@@ -75,6 +75,20 @@ class Result(BaseModel):
     trail: tuple[StepRecord, ...] = ()  # empty if the sample holds it
     exhausted: bool = False  # nothing more can be asked of these chunks
 
+    def refused(self, step: str, reason: str) -> Self:
+        """Return the result with its sample refused."""
+        sample = self.sample
+        assert sample is not None
+        reject = Reject(
+            step=step,
+            reason=reason,
+            question=sample.question,
+            probability=sample.probability,
+            chunk_id=sample.contexts[0].chunk_id,
+        )
+        known = {"rejects": (*self.rejects, reject), "trail": sample.trail, "sample": None}
+        return self.model_copy(update=known)
+
 
 class Attempt(NamedTuple):
     """A finished attempt; ``vector`` is the embedding of its question.

@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 # used.
 COMMANDS: Mapping[str, tuple[str, str]] = {
     "generate": ("groundset.run.options:generate", "Make an evaluation set from documents."),
-    "show": ("groundset.run.run:show", "Show the samples or the rejects of a run."),
+    "show": ("groundset.run.show:show", "Show the samples or the rejects of a run."),
     "review": ("groundset.pages.review:review", "Review and label samples in a browser."),
     "report": ("groundset.pages.report:report", "Write an HTML report on a run."),
     "export": ("groundset.exports.export:export", "Write runs in the formats of other tools."),

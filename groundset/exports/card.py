@@ -19,7 +19,8 @@ from groundset.programs.faq import STATED
 from groundset.programs.types import Chunk, Sample
 from groundset.run.options import GenerateOptions
 from groundset.run.recipes import GIVEN
-from groundset.run.record import frequencies, listed, signed
+from groundset.run.record import frequencies, listed
+from groundset.run.show import signed
 from groundset.stats import wilson
 
 MARKER = "<!-- made by groundset push -->"

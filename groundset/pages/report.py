@@ -23,8 +23,9 @@ from groundset.programs.types import Reject
 from groundset.retrieval.gold import gold
 from groundset.retrieval.index import last_rank, ranks_of, settled
 from groundset.retrieval.retrievers import bm25
-from groundset.run.record import contradictions, frequencies, latest_reviews, signed
+from groundset.run.record import frequencies, latest_reviews
 from groundset.run.run import Run, open_run
+from groundset.run.show import contradictions, signed
 from groundset.run.subjects import unasked
 from groundset.stats import Values, bootstrap_mean, resampling_units, wilson
 

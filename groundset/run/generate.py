@@ -37,8 +37,9 @@ from groundset.run.own import own_module, own_state
 from groundset.run.plan import Pairs, Plan, askable, quotas
 from groundset.run.preparing import prepared
 from groundset.run.recipes import RECIPES
-from groundset.run.record import edited, library_versions, shortage, summary, write_files
-from groundset.run.run import Run, open_run
+from groundset.run.record import library_versions, write_files
+from groundset.run.run import Run, edited, open_run
+from groundset.run.show import shortage, summary
 from groundset.run.store import Store, holds_run
 from groundset.run.tracked import log_run
 from groundset.run.values import prices

@@ -1,29 +1,15 @@
-"""What is derived from the database of a run: its files for readers, and the lines that it ends
-with.
-"""
+"""What is derived from the database of a run: its files for readers."""
 
 import platform
-import shlex
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Iterable, Mapping, Sequence
 from importlib import metadata
-from itertools import zip_longest
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from groundset import __version__
-from groundset.files import json_line, json_text, write_rows, write_text
-from groundset.printing import counted, duration
-from groundset.programs.errors import InputError
-from groundset.programs.forms import UNSURE
+from groundset.files import json_text, write_rows, write_text
 from groundset.programs.types import Reject, Sample
-from groundset.programs.untrusted import numbered_lines
-from groundset.retrieval.index import settled
 from groundset.run.store import RECORD, REJECTS, SAMPLES, Attempt, Review, State, Store
-from groundset.stats import sight
-
-if TYPE_CHECKING:
-    from groundset.run.run import Run
 
 _LIBRARIES = (
     "dspy",
@@ -49,8 +35,6 @@ UNKNOWN: Mapping[str, Any] = {
     "documents": 0,
     "chunks": 0,
 }
-_MOST_PAIRS = 5  # of documents
-_REASONS = 3  # of each step
 
 
 def run_record(store: Store, attempts: Sequence[Attempt]) -> dict[str, Any]:
@@ -125,14 +109,6 @@ def verdicts_of(reviews: Iterable[Review]) -> dict[str, set[str]]:
     }
 
 
-def signed(run: "Run") -> dict[str, bool]:
-    """Return whether all who reviewed a sample signed it, by the id of each reviewed sample."""
-    ids = {sample.id for sample in run.samples}
-    return {
-        name: given == {"signed"} for name, given in verdicts_of(run.reviews).items() if name in ids
-    }
-
-
 def _step_counts(attempts: Iterable[Attempt]) -> dict[str, dict[str, int]]:
     """Return how often each step was tried, and how many candidates it refused."""
     tried: Counter[str] = Counter()
@@ -162,22 +138,6 @@ def write_files(store: Store) -> None:
     write_text(
         folder / RECORD, json_text(run_record(store, attempts), indent=2) + "\n", follow=False
     )
-
-
-def edited(run: "Run") -> Iterator[str]:
-    """Yield a line on samples.jsonl, which is never read, if somebody changed it."""
-    file = run.folder / SAMPLES
-    rows = (json_line(sample_row(sample)).encode() for sample in run.samples)
-    # It may have been moved away, or be no file of rows any more.
-    with suppress(InputError):
-        lines = (line + b"\n" for _, line in numbered_lines(file))
-        is_same = all(line == row for line, row in zip_longest(lines, rows))
-        if run.status != "running" and not is_same:
-            yield (
-                f"{file} was changed by hand, which has no effect: refuse samples with"
-                f" `groundset review {run.folder}`, or keep some with run.filter(...).save(FOLDER)"
-                " in Python"
-            )
 
 
 def sample_row(sample: Sample) -> dict[str, Any]:
@@ -221,115 +181,6 @@ def library_versions() -> dict[str, str]:
     return versions
 
 
-def summary(run: "Run") -> Iterator[str]:
-    """Yield the lines that end a run."""
-    status, folder = run.status, shlex.quote(str(run.folder))
-    yield from account(run)
-    yield from _sight(run)
-    yield f"Files: {run.folder / SAMPLES}, {REJECTS}, {RECORD}."
-    if status in ("interrupted", "failed", "budget"):
-        more = " with a larger budget" if status == "budget" else ""
-        yield f"To go on: the same command{more}."
-    elif len(run):
-        yield (
-            f"Next: groundset review {folder}, or groundset export {folder} --format autorag"
-            " --out DIR"
-        )
-    else:
-        yield (
-            f"Next: groundset show {folder} --rejects says why; a larger --lm in another --out"
-            " makes more"
-        )
-
-
-def _sight(run: "Run") -> Iterator[str]:
-    """Yield a line on what the questions can tell apart."""
-    samples = [sample for sample in run.samples if sample.retrieval_gt]
-    if samples:
-        groups = [len(sample.retrieval_gt) for sample in samples]
-        first, never = settled([[sample.retrieval.rank for sample in samples]], groups)
-        yield f"Its own search finds {first} first and {never} not at all; {sight(len(samples))}."
-    if selected := run.record.get("selected"):
-        yield selected
-
-
-def account(run: "Run") -> Iterator[str]:
-    """Yield the lines on what was kept, what was refused and what it cost."""
-    record = run.record
-    yield (
-        f"Kept {record['accepted']} of"
-        f" {counted(record['asked'], 'sample')}{_counts(record['evolutions'])} from"
-        f" {counted(record['attempts'], 'attempt')} on {counted(record['chunks'], 'chunk')}"
-        f" of {counted(record['documents'], 'document')}."
-    )
-    if record["surplus"]:
-        yield f"{counted(record['surplus'], 'good question')} beyond that: used when --size grows."
-    if record["unsure"]:
-        yield (
-            f"{counted(record['unsure'], 'question')} unsure: `groundset review` shows what was"
-            " read, and takes your answers."
-        )
-    if record["kinds"]:
-        yield f"Kinds of question: {listed(record['kinds'])}."
-    if record["reason"]:
-        yield f"{record['reason'][:1].upper()}{record['reason'][1:]}."
-    if record["alternatives"]:
-        yield (
-            f"{counted(record['alternatives'], 'question')} can also be answered from another"
-            " chunk."
-        )
-    for pair in contradictions(run)[:_MOST_PAIRS]:
-        yield (
-            f"{pair['first']} and {pair['second']} say different things"
-            f" ({counted(pair['questions'], 'question')}): metadata.variants has their answers."
-        )
-    questions = [each for each in run.rejects if each.question and each.step != UNSURE]
-    passages = [each for each in run.rejects if not each.question]
-    for what, rejects in (("question", questions), ("passage", passages)):
-        if rejects:
-            yield f"Refused {counted(len(rejects), what)}: {_by_step(rejects)}."
-    if record["calls"]:
-        yield (
-            f"Took {duration(record['seconds'])}, {counted(record['calls'], 'call')} with"
-            f" {record['prompt_tokens']:,} prompt tokens ({record['cached_tokens']:,} cached) and"
-            f" {record['generated_tokens']:,} generated ones."
-        )
-    if record["cost"]:
-        each = record["cost"]["per_sample"]
-        sample = "" if each is None else f", {each:,.4f} a sample"
-        yield f"Cost {record['cost']['total']:,.2f}{sample}."
-
-
-def contradictions(run: "Run") -> list[dict[str, Any]]:
-    """Return the pairs of documents, by their paths, that answer a question differently, and how
-    many questions; those with most come first.
-    """
-    pairs: Counter[tuple[str, str]] = Counter()
-    for sample in run.samples:
-        found = set()
-        for each in sample.variants:
-            # Imported sets may mean something else by this name.
-            if each.get("chunk_id") in run.chunks:
-                own, other = sample.contexts[each.get("place", 0)], run.chunks[each["chunk_id"]]
-                found.add((min(own.path, other.path), max(own.path, other.path)))
-        pairs.update((first, second) for first, second in found if first != second)
-    return [
-        {"first": first, "second": second, "questions": count}
-        for (first, second), count in pairs.most_common()
-    ]
-
-
-def shortage(quotas: Mapping[str, int], made: Mapping[str, int]) -> str:
-    """Return why a run ended with fewer samples than were asked for."""
-    missing = Counter(quotas) - Counter(made)
-    mend = "add documents, take a larger --lm, or lower --size"
-    return f"nothing is left to ask in these chunks, missing{_counts(missing)}; {mend}"
-
-
-def _counts(counts: Mapping[str, Any]) -> str:
-    return f" ({listed(counts)})" if counts else ""
-
-
 def frequencies(names: Iterable[str | None]) -> dict[str, int]:
     """Return how often names occur, the most frequent first."""
     return dict(Counter(filter(None, names)).most_common())
@@ -338,14 +189,3 @@ def frequencies(names: Iterable[str | None]) -> dict[str, int]:
 def listed(counts: Mapping[str, int]) -> str:
     """Return counts in words."""
     return ", ".join(f"{name} {count}" for name, count in counts.items())
-
-
-def _by_step(rejects: Sequence[Reject]) -> str:
-    """Return the steps with their main reasons, the most frequent first."""
-    parts = []
-    for step, count in frequencies(reject.step for reject in rejects).items():
-        reasons = Counter(
-            reject.reason.split(":")[0][:100] for reject in rejects if reject.step == step
-        )
-        parts.append(f"{step} {count} ({listed(dict(reasons.most_common(_REASONS)))})")
-    return "; ".join(parts)

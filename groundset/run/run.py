@@ -1,34 +1,24 @@
-"""A run: its samples and everything that is kept with them, read from its folder part by part, and
-`groundset show`.
-"""
+"""A run: its samples and everything that is kept with them, read from its folder part by part."""
 
 import html
-import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from copy import copy
 from functools import cached_property
-from itertools import count, islice, zip_longest
+from itertools import count, zip_longest
 from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar, overload
+from typing import TYPE_CHECKING, Any, TypeVar, overload
 
 import numpy as np
-from rich.console import Console
-from rich.markup import escape
-from rich.padding import Padding
 
 from groundset.corpus.corpus import Corpus
-from groundset.files import json_text, whole_file, whole_folder
-from groundset.options import Options, option
-from groundset.printing import printable, say, say_lines
-from groundset.programs.errors import InputError, RunError
-from groundset.programs.forms import UNSURE
-from groundset.programs.types import Chunk, Document, Reject, Sample, StepRecord
+from groundset.files import json_line, whole_file, whole_folder
+from groundset.printing import say
+from groundset.programs.errors import RunError
+from groundset.programs.types import Chunk, Document, Reject, Sample
 from groundset.run.record import (
     UNKNOWN,
-    account,
     counts,
-    edited,
     question_row,
     run_record,
     sample_row,
@@ -37,6 +27,7 @@ from groundset.run.record import (
 )
 from groundset.run.store import (
     DATABASE,
+    SAMPLES,
     VECTORS,
     Attempt,
     Result,
@@ -243,6 +234,20 @@ def open_run(folder: str | Path) -> Run:
     return run
 
 
+def edited(run: Run) -> Iterator[str]:
+    """Yield a line on samples.jsonl, which is never read, if somebody changed it."""
+    file = run.folder / SAMPLES
+    if run.status == "running" or not file.is_file():
+        return
+    whole = "".join(json_line(sample_row(sample)) for sample in run.samples).encode()
+    if file.stat().st_size != len(whole) or file.read_bytes() != whole:
+        yield (
+            f"{file} was changed by hand, which has no effect: refuse samples with"
+            f" `groundset review {run.folder}`, or keep some with run.filter(...).save(FOLDER)"
+            " in Python"
+        )
+
+
 def save_run(
     out: Path,
     *,
@@ -331,117 +336,3 @@ def _finished(
         )
     for reject in rejects:
         yield Attempt(next(numbers), (reject.chunk_id,), (), "refused", Result(rejects=(reject,)))
-
-
-class ShowOptions(Options):
-    """Show the samples of a run with their passages, or what was refused and why."""
-
-    run: Path = option(..., "The folder of the run.", metavar="RUN", argument=True)
-    rejects: bool = option(False, "Show what was refused.")
-    step: tuple[str, ...] = option(
-        (), "With --rejects: only those of this step. Repeatable.", metavar="STEP"
-    )
-    id: str | None = option(None, "Show the samples whose id begins with this.", metavar="ID")
-    limit: int | None = option(None, "Show at most this many.", metavar="N", ge=1)
-    trail: bool = option(False, "Also show what each step said.")
-    as_json: bool = option(False, "Print JSON.", command_only=True)
-
-
-def show(options: ShowOptions) -> None:
-    """Print samples or rejects.
-
-    Raises:
-        InputError: an option is wrong, or the folder holds no run.
-    """
-    if options.id and options.rejects:
-        raise InputError("--id: not together with --rejects")
-    if options.step and not options.rejects:
-        raise InputError("--step: only with --rejects")
-    run = open_run(options.run)
-    kind = "rejects" if options.rejects else "samples"
-    found = _rejects(run, options) if options.rejects else _samples(run, options)
-    entries = islice(found, options.limit)
-    if options.as_json:
-        rows = [entry.row for entry in entries]
-        say_lines(json_text({"run": str(run.folder), kind: rows}, indent=2))
-        return
-    console = Console(highlight=False, emoji=False)
-    for entry in entries:
-        _print(console, entry, trail=options.trail)
-    for line in () if options.id else account(run):
-        say(line)
-
-
-class _Entry(NamedTuple):
-    """A sample or a reject, as it is shown."""
-
-    row: Mapping[str, Any]
-    name: str
-    outcome: str
-    text: str
-    chunks: Sequence[Chunk]
-    trail: Sequence[StepRecord]
-
-
-def _samples(run: Run, options: ShowOptions) -> Iterator[_Entry]:
-    samples = [sample for sample in run.samples if sample.id.startswith(options.id or "")]
-    if options.id and not samples:
-        raise InputError(
-            f"--id {options.id}: no sample of {options.run} has an id that begins with this"
-        )
-    for sample in samples:
-        rank = sample.retrieval.rank
-        search = f"rank {rank}" if rank else "not found again"
-        if not sample.retrieval_gt:
-            search = "no chunk answers it"
-        score = "" if sample.probability is None else f", {sample.probability:.2f}"
-        outcome, text = (
-            f"{sample.evolution}, {search}{score}",
-            f"{sample.question}\n{sample.answer}",
-        )
-        yield _Entry(sample_row(sample), sample.id, outcome, text, sample.contexts, sample.trail)
-
-
-def _rejects(run: Run, options: ShowOptions) -> Iterator[_Entry]:
-    steps = {reject.step for reject in run.rejects}
-    if unknown := [step for step in options.step if step not in steps]:
-        known = ", ".join(sorted(steps)) or "none"
-        raise InputError(f"--step {unknown[0]}: it refused nothing; steps that did: {known}")
-    thresholds = run.record["thresholds"]
-    for result in (attempt.result for attempt in run.attempts):
-        sample = result.sample
-        for reject in result.rejects:
-            if reject.step not in (options.step or steps):
-                continue
-            chunks = [run.chunks[name] for name in run.chunks.keys() & {reject.chunk_id}]
-            passage = "".join(chunk.passage for chunk in chunks)
-            least = (
-                f" of at least {thresholds[reject.step]:.2f}" if reject.step in thresholds else ""
-            )
-            score = "" if reject.probability is None else f" ({reject.probability:.2f}{least})"
-            yield _Entry(
-                {**reject.model_dump(mode="json"), "passage": passage},
-                reject.step,
-                reject.reason + score,
-                reject.question or "",
-                sample.contexts if sample and reject.step == UNSURE else chunks,
-                sample.trail if sample else result.trail,
-            )
-
-
-def _print(console: Console, entry: _Entry, *, trail: bool) -> None:
-    console.rule()
-    console.print(f"[bold]{_safe(entry.name)}[/bold]  {_safe(entry.outcome)}")
-    if entry.text:
-        console.print(_safe(entry.text, lines=True))
-    for chunk in entry.chunks:
-        title = f"[italic]{_safe(chunk.topic)}[/italic] ({_safe(chunk.path)})"
-        console.print(Padding(title, (0, 0, 0, 2)))
-        console.print(Padding(_safe(chunk.passage, lines=True), (0, 0, 0, 4)))
-    for record in entry.trail if trail else ():
-        output = json.dumps(record.output, ensure_ascii=False)
-        console.print(f"[bold]{_safe(record.step)}[/bold] {_safe(output)}")
-
-
-def _safe(text: str, *, lines: bool = False) -> str:
-    return escape(printable(text, lines=lines))

@@ -22,8 +22,9 @@ from groundset.programs.errors import GroundsetError, RunError, StateError
 from groundset.run.generate import generate
 from groundset.run.options import CommandOptions
 from groundset.run.options import generate as command
-from groundset.run.record import SELECTED, summary
+from groundset.run.record import SELECTED
 from groundset.run.run import Run, open_run
+from groundset.run.show import summary
 from groundset.run.store import DATABASE, Review, Store
 
 PARQUET_ROWS = groundset.rows.parquet_rows

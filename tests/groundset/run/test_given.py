@@ -11,8 +11,7 @@ from groundset.exports.sets import joined
 from groundset.models.server import UnansweredError
 from groundset.programs.errors import RunError
 from groundset.run.given import grouped, read_questions
-from groundset.run.record import account
-from groundset.run.run import ShowOptions, show
+from groundset.run.show import ShowOptions, account, show
 
 _PLACES = ("Gower", "GOWER", "Nowhere", "Calder", "Arden")
 GOWER, AGAIN, NOWHERE, CALDER, ARDEN = map("When was the mill of {} built?".format, _PLACES)

@@ -8,7 +8,8 @@ from refusal import refuses
 from run_parts import CHUNKS, DOCUMENT, sample
 
 from groundset.programs.types import Reject
-from groundset.run.run import Run, ShowOptions, open_run, save_run, show
+from groundset.run.run import Run, open_run, save_run
+from groundset.run.show import ShowOptions, show
 
 
 @pytest.fixture

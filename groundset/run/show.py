@@ -1,0 +1,263 @@
+"""What is told of a run: the lines that it ends with, and `groundset show`."""
+
+import json
+import shlex
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import islice
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from rich.console import Console
+from rich.padding import Padding
+from rich.text import Text
+
+from groundset.files import json_text
+from groundset.options import Options, option
+from groundset.printing import counted, duration, printable, say, say_lines
+from groundset.programs.errors import InputError
+from groundset.programs.forms import UNSURE
+from groundset.programs.types import Chunk, Reject, StepRecord
+from groundset.retrieval.index import settled
+from groundset.run.record import frequencies, listed, sample_row, verdicts_of
+from groundset.run.run import Run, open_run
+from groundset.run.store import RECORD, REJECTS, SAMPLES
+from groundset.stats import sight
+
+_MOST_PAIRS = 5  # of documents
+_REASONS = 3  # of each step
+
+
+def signed(run: Run) -> dict[str, bool]:
+    """Return whether all who reviewed a sample signed it, by the id of each reviewed sample."""
+    ids = {sample.id for sample in run.samples}
+    return {
+        name: given == {"signed"} for name, given in verdicts_of(run.reviews).items() if name in ids
+    }
+
+
+def summary(run: Run) -> Iterator[str]:
+    """Yield the lines that end a run."""
+    status, folder = run.status, shlex.quote(str(run.folder))
+    yield from account(run)
+    yield from _sight(run)
+    yield f"Files: {run.folder / SAMPLES}, {REJECTS}, {RECORD}."
+    if status in ("interrupted", "failed", "budget"):
+        more = " with a larger budget" if status == "budget" else ""
+        yield f"To go on: the same command{more}."
+    elif len(run):
+        yield (
+            f"Next: groundset review {folder}, or groundset export {folder} --format autorag"
+            " --out DIR"
+        )
+    else:
+        yield (
+            f"Next: groundset show {folder} --rejects says why; a larger --lm in another --out"
+            " makes more"
+        )
+
+
+def _sight(run: Run) -> Iterator[str]:
+    """Yield a line on what the questions can tell apart."""
+    samples = [sample for sample in run.samples if sample.retrieval_gt]
+    if samples:
+        groups = [len(sample.retrieval_gt) for sample in samples]
+        first, never = settled([[sample.retrieval.rank for sample in samples]], groups)
+        yield f"Its own search finds {first} first and {never} not at all; {sight(len(samples))}."
+    if selected := run.record.get("selected"):
+        yield selected
+
+
+def account(run: Run) -> Iterator[str]:
+    """Yield the lines on what was kept, what was refused and what it cost."""
+    record = run.record
+    yield (
+        f"Kept {record['accepted']} of"
+        f" {counted(record['asked'], 'sample')}{_counts(record['evolutions'])} from"
+        f" {counted(record['attempts'], 'attempt')} on {counted(record['chunks'], 'chunk')}"
+        f" of {counted(record['documents'], 'document')}."
+    )
+    if record["surplus"]:
+        yield f"{counted(record['surplus'], 'good question')} beyond that: used when --size grows."
+    if record["unsure"]:
+        yield (
+            f"{counted(record['unsure'], 'question')} unsure: `groundset review` shows what was"
+            " read, and takes your answers."
+        )
+    if record["kinds"]:
+        yield f"Kinds of question: {listed(record['kinds'])}."
+    if record["reason"]:
+        yield f"{record['reason'][:1].upper()}{record['reason'][1:]}."
+    if record["alternatives"]:
+        yield (
+            f"{counted(record['alternatives'], 'question')} can also be answered from another"
+            " chunk."
+        )
+    for pair in contradictions(run)[:_MOST_PAIRS]:
+        yield (
+            f"{pair['first']} and {pair['second']} say different things"
+            f" ({counted(pair['questions'], 'question')}): metadata.variants has their answers."
+        )
+    questions = [each for each in run.rejects if each.question and each.step != UNSURE]
+    passages = [each for each in run.rejects if not each.question]
+    for what, rejects in (("question", questions), ("passage", passages)):
+        if rejects:
+            yield f"Refused {counted(len(rejects), what)}: {_by_step(rejects)}."
+    if record["calls"]:
+        yield (
+            f"Took {duration(record['seconds'])}, {counted(record['calls'], 'call')} with"
+            f" {record['prompt_tokens']:,} prompt tokens ({record['cached_tokens']:,} cached) and"
+            f" {record['generated_tokens']:,} generated ones."
+        )
+    if record["cost"]:
+        each = record["cost"]["per_sample"]
+        sample = "" if each is None else f", {each:,.4f} a sample"
+        yield f"Cost {record['cost']['total']:,.2f}{sample}."
+
+
+def contradictions(run: Run) -> list[dict[str, Any]]:
+    """Return the pairs of documents, by their paths, that answer a question differently, and how
+    many questions; those with most come first.
+    """
+    pairs: Counter[tuple[str, str]] = Counter()
+    for sample in run.samples:
+        found = set()
+        for each in sample.variants:
+            # Imported sets may mean something else by this name.
+            if each.get("chunk_id") in run.chunks:
+                own, other = sample.contexts[each.get("place", 0)], run.chunks[each["chunk_id"]]
+                found.add((min(own.path, other.path), max(own.path, other.path)))
+        pairs.update((first, second) for first, second in found if first != second)
+    return [
+        {"first": first, "second": second, "questions": count}
+        for (first, second), count in pairs.most_common()
+    ]
+
+
+def shortage(quotas: Mapping[str, int], made: Mapping[str, int]) -> str:
+    """Return why a run ended with fewer samples than were asked for."""
+    missing = Counter(quotas) - Counter(made)
+    mend = "add documents, take a larger --lm, or lower --size"
+    return f"nothing is left to ask in these chunks, missing{_counts(missing)}; {mend}"
+
+
+def _counts(counts: Mapping[str, Any]) -> str:
+    return f" ({listed(counts)})" if counts else ""
+
+
+def _by_step(rejects: Sequence[Reject]) -> str:
+    """Return the steps with their main reasons, the most frequent first."""
+    parts = []
+    for step, count in frequencies(reject.step for reject in rejects).items():
+        reasons = Counter(
+            reject.reason.split(":")[0][:100] for reject in rejects if reject.step == step
+        )
+        parts.append(f"{step} {count} ({listed(dict(reasons.most_common(_REASONS)))})")
+    return "; ".join(parts)
+
+
+class ShowOptions(Options):
+    """Show the samples of a run with their passages, or what was refused and why."""
+
+    run: Path = option(..., "The folder of the run.", metavar="RUN", argument=True)
+    rejects: bool = option(False, "Show what was refused.")
+    step: tuple[str, ...] = option(
+        (), "With --rejects: only those of this step. Repeatable.", metavar="STEP"
+    )
+    id: str | None = option(None, "Show the samples whose id begins with this.", metavar="ID")
+    limit: int | None = option(None, "Show at most this many.", metavar="N", ge=1)
+    trail: bool = option(False, "Also show what each step said.")
+    as_json: bool = option(False, "Print JSON.", command_only=True)
+
+
+def show(options: ShowOptions) -> None:
+    """Print samples or rejects.
+
+    Raises:
+        InputError: an option is wrong, or the folder holds no run.
+    """
+    if options.id and options.rejects:
+        raise InputError("--id: not together with --rejects")
+    if options.step and not options.rejects:
+        raise InputError("--step: only with --rejects")
+    run = open_run(options.run)
+    kind = "rejects" if options.rejects else "samples"
+    found = _rejects(run, options) if options.rejects else _samples(run, options)
+    entries = islice(found, options.limit)
+    if options.as_json:
+        rows = [entry.row for entry in entries]
+        say_lines(json_text({"run": str(run.folder), kind: rows}, indent=2))
+        return
+    console = Console()
+    for entry in entries:
+        _print(console, entry, trail=options.trail)
+    for line in () if options.id else account(run):
+        say(line)
+
+
+class _Entry(NamedTuple):
+    """A sample or a reject, as it is shown."""
+
+    row: Mapping[str, Any]
+    title: str
+    text: str
+    chunks: Sequence[Chunk]
+    trail: Sequence[StepRecord]
+
+
+def _samples(run: Run, options: ShowOptions) -> Iterator[_Entry]:
+    samples = [sample for sample in run.samples if sample.id.startswith(options.id or "")]
+    if options.id and not samples:
+        raise InputError(
+            f"--id {options.id}: no sample of {options.run} has an id that begins with this"
+        )
+    for sample in samples:
+        rank = sample.retrieval.rank
+        search = f"rank {rank}" if rank else "not found again"
+        if not sample.retrieval_gt:
+            search = "no chunk answers it"
+        score = "" if sample.probability is None else f", {sample.probability:.2f}"
+        title = f"{sample.id}  {sample.evolution}, {search}{score}"
+        text = f"{sample.question}\n{sample.answer}"
+        yield _Entry(sample_row(sample), title, text, sample.contexts, sample.trail)
+
+
+def _rejects(run: Run, options: ShowOptions) -> Iterator[_Entry]:
+    steps = {reject.step for reject in run.rejects}
+    if unknown := [step for step in options.step if step not in steps]:
+        known = ", ".join(sorted(steps)) or "none"
+        raise InputError(f"--step {unknown[0]}: it refused nothing; steps that did: {known}")
+    for result in (attempt.result for attempt in run.attempts):
+        sample = result.sample
+        for reject in result.rejects:
+            step, chance = reject.step, reject.probability
+            if step not in (options.step or steps):
+                continue
+            chunks = [run.chunks[name] for name in run.chunks.keys() & {reject.chunk_id}]
+            passage = "".join(chunk.passage for chunk in chunks)
+            least = run.record["thresholds"].get(step)
+            limit = f" of at least {least:.2f}" if least is not None else ""
+            score = f" ({chance:.2f}{limit})" if chance is not None else ""
+            yield _Entry(
+                {**reject.model_dump(mode="json"), "passage": passage},
+                f"{step}  {reject.reason}{score}",
+                reject.question or "",
+                sample.contexts if sample and step == UNSURE else chunks,
+                sample.trail if sample else result.trail,
+            )
+
+
+def _print(console: Console, entry: _Entry, *, trail: bool) -> None:
+    def told(text: str, style: str = "", indent: int = 0) -> None:
+        shown = Text(printable(text, lines=not style), style)
+        console.print(Padding.indent(shown, indent))
+
+    console.rule()
+    told(entry.title, "bold")
+    if entry.text:
+        told(entry.text)
+    for chunk in entry.chunks:
+        told(f"{chunk.topic} ({chunk.path})", "italic", 2)
+        told(chunk.passage, indent=4)
+    for record in entry.trail if trail else ():
+        told(f"{record.step} {json.dumps(record.output, ensure_ascii=False)}")

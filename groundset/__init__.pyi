@@ -216,8 +216,6 @@ def generate(
     parser: str = ...,
     max_rank: int | None = ...,
     hard: bool = ...,
-    min_chunks: int = ...,
-    max_chunks: int = ...,
     across_documents: bool = ...,
     seed: int = ...,
     workers: int = ...,

@@ -1,47 +1,33 @@
-"""`groundset generate --dry-run`: what a run would read, ask and cost, without a language model; it
-writes nothing.
+"""`groundset generate --dry-run`: what a run would read, ask and cost, without any model; it writes
+nothing.
 """
 
 from collections.abc import Iterable, Iterator
-from pathlib import Path
-
-import numpy as np
 
 from groundset.corpus.corpus import Corpus, read_corpus
-from groundset.corpus.prepare import embedded
-from groundset.models.catalogue import CATALOGUE
-from groundset.models.fetch import is_cached
 from groundset.models.open import parse_spec, size_of
 from groundset.printing import Progress, counted, duration, say
 from groundset.privacy import without_secrets
 from groundset.programs.faq import stated_questions
 from groundset.programs.forms import EVOLUTIONS, MULTI, SIMPLE
 from groundset.programs.given import no_question
-from groundset.programs.heads import HeadJudge
 from groundset.programs.languages import ENGLISH, language_of
-from groundset.programs.outcome import verdict
-from groundset.programs.types import Chunk
-from groundset.retrieval.embed import open_embedder
-from groundset.run.compiled import Compiled, load_compiled
+from groundset.run.compiled import load_compiled
 from groundset.run.generate import check_reads, foreseen, own_files
 from groundset.run.options import CommandOptions
 from groundset.run.plan import askable, quotas
 from groundset.run.recipes import Cost
-from groundset.run.record import frequencies, listed
 from groundset.run.run import Run
 from groundset.run.store import holds_run
 from groundset.run.subjects import unasked
 from groundset.run.values import prices
 from groundset.stats import sight
 
-_MOST_JUDGED = 100  # chunks, of which two busy cores embed 18 a second
-
-
 _GUIDED = Cost(
     4.7, 2_091, 60, "qwen2.5-coder-0.5b guided, 44 samples of 16 articles on two cores", 6.8
 )
 _SHOWN = 12  # subjects
-_FACTS = 6  # usable chunks for each that carries an easy fact
+_FACTS = 6  # chunks for each that carries an easy fact
 
 
 def forecast(options: CommandOptions) -> int:
@@ -52,28 +38,27 @@ def forecast(options: CommandOptions) -> int:
     """
     own, questions = own_files(options)
     made = len(Run(options.out)) if options.out and holds_run(options.out) else 0
-    name = parse_spec(options.lm).name
-    compiled = load_compiled(options.compiled, name, own=own)
     if options.questions:
+        name = parse_spec(options.lm).name
+        compiled = load_compiled(options.compiled, name, own=own)
         check_reads(name, size_of(options.lm)["guided"], compiled)
     options = foreseen(options)
     with Progress(quiet=options.quiet) as progress:
         progress.phase("Reading documents")
         corpus = read_corpus(options, notify=say, engine=options.engine, on_file=progress.advance)
-        documents = counted(len(corpus.documents), "document")
-        chunks = counted(len(corpus.chunks), "chunk")
-        dropped = [f"{count} {reason}" for reason, count in corpus.dropped.items() if count]
-        say(
-            f"{documents} with {chunks}, {len(corpus.skipped)} skipped;"
-            f" chunks dropped: {', '.join(dropped) or 'none'}."
-        )
-        progress.phase("Judging chunks")
-        if options.questions:
-            lines = _given_lines(options, questions, made)
-        else:
-            lines = _lines(options, corpus, compiled, made)
-        for line in lines:
-            say(line)
+    documents = counted(len(corpus.documents), "document")
+    chunks = counted(len(corpus.chunks), "chunk")
+    dropped = [f"{count} {reason}" for reason, count in corpus.dropped.items() if count]
+    say(
+        f"{documents} with {chunks}, {len(corpus.skipped)} skipped;"
+        f" chunks dropped: {', '.join(dropped) or 'none'}."
+    )
+    if options.questions:
+        lines = _given_lines(options, questions, made)
+    else:
+        lines = _lines(options, corpus, made)
+    for line in lines:
+        say(line)
     return 0
 
 
@@ -88,85 +73,48 @@ def _given_lines(options: CommandOptions, questions: Iterable[str], made: int) -
     yield from _costs(options, left, left, options.row.cost, made)
 
 
-def _lines(options: CommandOptions, corpus: Corpus, compiled: Compiled, made: int) -> Iterator[str]:
+def _lines(options: CommandOptions, corpus: Corpus, made: int) -> Iterator[str]:
     """Yield what will be asked, and what that takes."""
     asked = askable(corpus, options)
     left = max(0, (options.size or options.row.size or len(asked)) - made)
-    usable, share, line = _usable(asked, options, corpus, compiled)
-    yield line
     samples = Run(options.out).samples if made else ()
     told = ", ".join(unasked(corpus.chunks, samples)[:_SHOWN]) or "none that headings name"
     yield f"Subjects{' with no question yet' if made else ''}: {told}."
-    texts = [chunk.passage for chunk in usable]
-    stated = len(
-        {
-            question
-            # A guided model takes them whatever the judge of chunks says.
-            for chunk in (asked if options.guided else usable)
-            for question, _ in stated_questions(chunk.passage, chunk.topic, corpus.after(chunk))
-        }
-    )
+    texts = [chunk.passage for chunk in asked]
+    stated = {
+        question
+        for chunk, text in zip(asked, texts, strict=True)
+        for question, _ in stated_questions(text, chunk.topic, corpus.after(chunk))
+    }
     if stated and SIMPLE in options.mix:
         yield (
-            f"The documents state and answer {counted(stated, 'question')} themselves,"
+            f"The documents state and answer {counted(len(stated), 'question')} themselves,"
             " which are taken first."
         )
     if not options.guided:
-        yield _forms_line(options, left, texts, share)
+        yield _forms_line(options, left, texts)
         yield from _costs(options, left, left, options.row.cost, made)
         return
-    english = [text for text in texts if language_of(text) == ENGLISH.code]
-    facts = round(share * len(english) / _FACTS)
-    sure = min(left, max(0, stated - made))
+    facts = round(sum(language_of(text) == ENGLISH.code for text in texts) / _FACTS)
+    sure = min(left, max(0, len(stated) - made))
     yield (
         f"A guided model asks simple questions: {sure} of {left} are sure, which documents state;"
         f" about {facts} chunks carry an easy English fact, and few of these become questions."
     )
     left = min(left, sure + facts)
-    paid = left - sure
-    yield from _costs(options, left, paid, _GUIDED, made)
+    yield from _costs(options, left, left - sure, _GUIDED, made)
 
 
-def _forms_line(options: CommandOptions, size: int, texts: list[str], share: float) -> str:
+def _forms_line(options: CommandOptions, size: int, texts: list[str]) -> str:
     """Return how many samples of each form are wanted, and how many chunks carry it."""
     forms = []
     for name, wanted in quotas(size, options.mix).items():
         evolution = EVOLUTIONS.get(name)
-        carrying = sum(map(evolution.applies, texts)) if evolution else len(texts)
-        chunks = round(share * carrying)
+        chunks = sum(map(evolution.applies, texts)) if evolution else len(texts)
         note = "pairs: a search tells" if name == MULTI else f"{chunks} chunks carry it"
         if chunks or wanted:
             forms.append(f"{name} {wanted} ({note})")
     return f"Forms of question: {', '.join(forms)}."
-
-
-def _usable(
-    asked: list[Chunk], options: CommandOptions, corpus: Corpus, compiled: Compiled
-) -> tuple[list[Chunk], float, str]:
-    """Return the chunks that would be used of those that were looked at, how many each stands for,
-    and a line on it.
-    """
-    entry = CATALOGUE.get(options.embedder)
-    if not options.row.judges_chunks:
-        return asked, 1.0, "Every chunk is asked about."
-    if options.chunk_critic != "head":
-        return asked, 1.0, "Which chunks are used, the language model decides (--chunk-critic lm)."
-    if not (is_cached(entry) if entry else Path(options.embedder).expanduser().is_dir()):
-        pull = f"groundset models pull {options.embedder}"
-        return asked, 1.0, f"Which chunks are used is not known without the embedder: {pull}."
-    embedder = open_embedder(options.embedder)
-    judge = HeadJudge("score", compiled.heads["score"], embedder)
-    drawn = Corpus(corpus.documents, asked[:_MOST_JUDGED])
-    inputs = [{"topic": chunk.topic, "passage": chunk.passage} for chunk in drawn.chunks]
-    vectors = np.concatenate([*embedded(drawn, embedder)]) if inputs else None
-    verdicts = [*map(verdict, judge.batch(inputs, vectors))]
-    usable = [chunk for chunk, found in zip(drawn.chunks, verdicts, strict=True) if found.good]
-    reasons = listed(frequencies(found.reason for found in verdicts if not found.good))
-    line = (
-        f"The fitted judge would use {len(usable)} of {len(verdicts)} chunks that it read"
-        f"{f' (refused: {reasons})' if reasons else ''}."
-    )
-    return usable, len(asked) / max(1, len(verdicts)), line
 
 
 def _costs(options: CommandOptions, size: int, paid: int, cost: Cost, made: int) -> Iterator[str]:

@@ -378,7 +378,6 @@ def _run(setup: _Setup, questions: Mapping[str, int], corpus: Corpus, store: Sto
             corpus.by_id,
             index.nearest,
             is_usable=is_usable,
-            sizes=(options.min_chunks, options.max_chunks) if "min_chunks" in row.takes else (2, 2),
             across_documents=options.across_documents,
         )
         plan = Plan(

@@ -193,10 +193,8 @@ class GenerateOptions(CorpusOptions):
         "Keep only questions whose chunks searches by meaning and by words find at different ranks."
         " Levels of measures are then no levels.",
     )
-    min_chunks: int = option(2, "Fewest chunks of a question about several.", ge=2, le=6)
-    max_chunks: int = option(3, "Most chunks of a question about several.", ge=2, le=6)
     across_documents: bool = option(
-        False, "Take the chunks of such a question from different documents."
+        False, "Take the chunks of a question about several from different documents."
     )
     seed: int = option(0, "Seed of the order of chunks.", ge=0)
     workers: int = option(
@@ -310,10 +308,6 @@ class GenerateOptions(CorpusOptions):
                 raise ValueError(
                     f"{spelled} is not for the recipe {recipe}, but for {', '.join(recipes)}"
                 )
-        if self.max_chunks < self.min_chunks:
-            raise ValueError(
-                f"--max-chunks {self.max_chunks} is less than --min-chunks {self.min_chunks}"
-            )
         if not (self.documents or self.chunks):
             raise ValueError("no documents: name files or folders, or --chunks FILE")
         return self

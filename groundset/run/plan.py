@@ -45,8 +45,6 @@ _NAMES = re.compile(
 )  # not the first word of a sentence
 _SHORTEST_NAME = 4
 
-Partners = Callable[[str], Sequence[Sequence[str]]]
-
 
 class Task(NamedTuple):
     """An attempt to be made."""
@@ -77,8 +75,8 @@ class Plan:
         seed: int = 0,
         rounds: int = 1,  # how often a chunk is visited at most
         once: bool = False,  # a chunk with a good question is not visited again
-        # groups of other chunks for a question about several, the best first
-        partners: Partners = lambda _: (),
+        # of a chunk, for a question about both, the best first
+        partners: Callable[[str], Sequence[str]] = lambda _: (),
     ) -> None:
         """Begin with nothing made."""
         self.size = size
@@ -189,8 +187,8 @@ class Plan:
         wanted = self._wanted(chunk_id, beyond)
         chunks: Sequence[str] = (chunk_id,)
         if wanted[:1] == [MULTI]:
-            groups = ((chunk_id, *group) for group in self._partners(chunk_id))
-            chunks = next((group for group in groups if frozenset(group) not in self._groups), ())
+            pairs = ((chunk_id, other) for other in self._partners(chunk_id))
+            chunks = next((pair for pair in pairs if frozenset(pair) not in self._groups), ())
             if not chunks:
                 self._done[chunk_id].add(MULTI)
                 wanted, chunks = wanted[1:], (chunk_id,)
@@ -278,7 +276,7 @@ def quotas(size: int, mix: Mapping[str, float]) -> dict[str, int]:
 
 
 class Pairs:
-    """Finds the chunks that a question about several can be asked about.
+    """Finds the pairs of chunks that a question can be asked about.
 
     They are alike (by their embeddings) but tell different things: neither neighbours in a document
     nor near-copies, and no title pages. Those that share a rare name come first, since one
@@ -292,30 +290,15 @@ class Pairs:
         nearest: Callable[[str, int], Sequence[Hit]],
         *,
         is_usable: Callable[[Chunk], bool] = lambda _: True,
-        sizes: tuple[int, int] = (2, 2),
         across_documents: bool = False,
     ) -> None:
-        """Look at all chunks of a run, in the order of the documents; ``sizes`` are the fewest and
-        most of a group.
-        """
+        """Look at all chunks of a run, in the order of the documents."""
         self._chunks, self._nearest, self._is_usable = chunks, nearest, is_usable
-        self._sizes, self._across = sizes, across_documents
+        self._across = across_documents
         self._places = {chunk_id: place for place, chunk_id in enumerate(chunks)}
 
-    def partners(self, chunk_id: str) -> list[tuple[str, ...]]:
-        """Return groups of others for a chunk, the best first."""
-        found, (fewest, most) = self._ranked(chunk_id), self._sizes
-        groups = []
-        for first in range(len(found)):
-            group = [chunk_id]
-            for other in found[first:]:
-                if len(group) < most and all(self._fit(other, one) for one in group):
-                    group.append(other)
-            if len(group) >= fewest:
-                groups.append(tuple(group[1:]))
-        return groups
-
-    def _ranked(self, chunk_id: str) -> list[str]:
+    def partners(self, chunk_id: str) -> list[str]:
+        """Return the partners of a chunk, the best first."""
         chunk, ranked = self._chunks[chunk_id], []
         if len(chunk.text) < _SHORTEST:
             return []
@@ -332,7 +315,7 @@ class Pairs:
         return [row[-1] for row in sorted(ranked, key=lambda row: row[:3], reverse=True)]
 
     def _fit(self, first: str, second: str) -> bool:
-        """Return whether two chunks can be of one group: neither the same nor neighbours."""
+        """Return whether two chunks can be a pair: neither the same nor neighbours."""
         one, two = self._chunks[first], self._chunks[second]
         if one.doc_id != two.doc_id:
             return one.text != two.text

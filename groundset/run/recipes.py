@@ -134,7 +134,7 @@ RECIPES: Mapping[str, RecipeSpec] = {
     ),
     "multi": RecipeSpec(
         {MULTI: _SEVERAL},
-        (*_WRITES, *_GUIDED, *_PUT, "answers", "across_documents", "min_chunks", "max_chunks"),
+        (*_WRITES, *_GUIDED, *_PUT, "answers", "across_documents"),
         (MULTI,),
         {MULTI: 1},
     ),

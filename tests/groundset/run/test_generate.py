@@ -163,9 +163,7 @@ def test_a_run_goes_on_with_the_same_documents_only(opened):
         opened.run(size=9)
 
 
-def test_a_dry_run_says_what_a_run_would_take_and_writes_nothing(
-    opened, tmp_path, capsys, monkeypatch
-):
+def test_a_dry_run_says_what_a_run_would_take_and_writes_nothing(opened, tmp_path, capsys):
     (tmp_path / "picture.png").write_bytes(b"\x89PNG")
     documents = (write_documents(tmp_path / "docs", 1), tmp_path / "picture.png")
     (tmp_path / "own.txt").write_text("Who built Arden?\nhello\nWho built Birk?\n")
@@ -181,7 +179,6 @@ def test_a_dry_run_says_what_a_run_would_take_and_writes_nothing(
         "quiet": True,
         "dry_run": True,
     }
-    monkeypatch.setattr("groundset.run.forecast.open_embedder", lambda spec: opened.encoder)
     before = sorted(tmp_path.rglob("*"))
     assert (
         command(CommandOptions.parse({**given, "documents": documents, "embedder": "nowhere"})) == 0
@@ -203,11 +200,10 @@ def test_a_dry_run_says_what_a_run_would_take_and_writes_nothing(
     third = capsys.readouterr().out
     for line, printed in (
         ("skipped picture.png: unsupported type .png\n1 document with 5 chunks, 1 skipped", first),
-        ("not known without the embedder: groundset models pull nowhere.", first),
         (
             (
-                "would use 20 of 20 chunks that it read.\nSubjects: none that headings name.\nForms"
-                " of question: simple 7 (20 chunks carry it)"
+                "\nSubjects: none that headings name.\nForms of question: simple 7 (20 chunks carry"
+                " it)"
             ),
             second,
         ),
@@ -257,8 +253,10 @@ def test_a_saved_run_cannot_go_on(opened, tmp_path):
         ({"users": "everybody"}, "--users everybody: choose one of staff, consumers, forum"),
         ({"mix": "reasoning=1", "recipe": "single"}, "--mix reasoning: there is only simple, "),
         ({"personas": ("a nurse",), "mix": "simple=1"}, "--personas: add persona=WEIGHT to --mix"),
-        ({"min_chunks": 2}, "--min-chunks is not for the recipe evolved, but for multi"),
-        ({"recipe": "multi", "min_chunks": 4}, "--max-chunks 3 is less than --min-chunks 4"),
+        (
+            {"recipe": "single", "across_documents": True},
+            "--across-documents is not for the recipe single, but for evolved, multi",
+        ),
         ({"recipe": "given"}, "--recipe given without --questions: name the file"),
         ({"questions": Path("q.md")}, "--questions q.md: name a .txt, .csv or .jsonl file"),
         ({"language": "german"}, "no known ISO 639-1 code"),

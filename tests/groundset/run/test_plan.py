@@ -59,7 +59,7 @@ def test_what_documents_do_not_yield_is_made_simple_in_later_rounds():
 
 def test_a_form_that_is_hardly_ever_made_is_given_up_for_simple():
     many, mix = {f"c{n}": "text" for n in range(60)}, {"simple": 3, "multi_context": 1}
-    plan = Plan(many, size=8, mix=mix, partners=lambda chunk: [[f"c{int(chunk[1:]) ^ 1}"]])
+    plan = Plan(many, size=8, mix=mix, partners=lambda chunk: [f"c{int(chunk[1:]) ^ 1}"])
     attempts = run(plan, lambda task: "simple" if "simple" in task.wanted else None)
     assert Counter(attempt.wanted[0] for attempt in attempts) == {"simple": 8, "multi_context": 8}
 
@@ -105,7 +105,7 @@ def test_a_chunk_in_flight_is_not_asked_again():
 
 
 def test_an_exhausted_chunk_is_not_asked_again_but_with_others():
-    pairs = {"c0": [("c1",)], "c1": []}
+    pairs = {"c0": ["c1"], "c1": []}
     plan = Plan(
         {"c0": "x", "c1": "x"},
         size=9,
@@ -126,7 +126,7 @@ def test_a_refused_chunk_is_not_used_at_all():
         size=2,
         mix={"simple": 1, "multi_context": 1},
         rounds=5,
-        partners=lambda _: [("c9",)],
+        partners=lambda _: ["c9"],
     )
     task = plan.next()
     plan.record(finished(task, None, plan, exhausted=True, step="score"))
@@ -134,7 +134,7 @@ def test_a_refused_chunk_is_not_used_at_all():
 
 
 def test_pairs_are_asked_about_once():
-    partners = {"c0": [("c1",), ("c2",)], "c1": [("c0",)], "c2": []}
+    partners = {"c0": ["c1", "c2"], "c1": ["c0"], "c2": []}
     plan = Plan(
         dict.fromkeys(partners, "x"),
         size=9,

@@ -8,10 +8,15 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
+from groundset.corpus.own import chunk_of
+from groundset.files import check_target, is_stream, json_line, json_text, whole_text
+from groundset.models.catalogue import cache_home
 from groundset.options import DEFAULT_EMBEDDER, Options, expanded, option
-from groundset.printing import say
+from groundset.printing import Progress, say
 from groundset.programs.errors import InputError
-from groundset.programs.untrusted import MAX_TEXT
+from groundset.programs.text import plain
+from groundset.rows import jsonl_rows, optional, required
+from groundset.run.store import Store
 
 if TYPE_CHECKING:
     from groundset.programs.recipe import Passage
@@ -64,9 +69,6 @@ class JudgeOptions(CriticOptions):
 
 def judge(options: JudgeOptions) -> None:
     """Judge the rows of a file, write them and print how many are good."""
-    from groundset.files import check_target, is_stream, json_line, whole_text
-    from groundset.rows import jsonl_rows
-
     file, out = expanded(options.file), expanded(options.out)
     check_target(out)
     if out.resolve() == file.resolve():
@@ -109,8 +111,6 @@ def _judged(kind: Kind, rows: Mapping[str, Row], options: CriticOptions) -> Iter
     """Load the judge, and yield the rows with what it decides; if the block fails, finished calls
     are kept.
     """
-    from groundset.printing import Progress
-
     inputs = [_inputs(kind, where, row) for where, row in rows.items()]
     with Progress(quiet=options.quiet) as progress:
         progress.phase(f"Loading {options.critic_lm or options.embedder}")
@@ -145,12 +145,9 @@ def _open_judge(name: str, rows: Sequence[Inputs], options: CriticOptions) -> It
         return
     from dspy.utils.exceptions import LMInvalidRequestError
 
-    from groundset.files import check_target, json_text
-    from groundset.models.catalogue import cache_home
     from groundset.models.open import open_model, parse_spec
     from groundset.programs.outcome import RefusedError, call
     from groundset.programs.step import step
-    from groundset.run.store import Store
 
     asked = json_text([name, parse_spec(options.critic_lm).name, rows])
     calls = cache_home() / "judged" / f"{hashlib.sha256(asked.encode()).hexdigest()[:32]}.sqlite"
@@ -196,29 +193,22 @@ def _inputs(kind: Kind, where: str, row: Row) -> Inputs:
     Raises:
         InputError: a text is missing or too long; the message begins with ``where``.
     """
-    passage = _passage(row)
-    asked = {} if kind == "chunks" else {"question": row.get("question")}
-    for name, text in {"text" if kind == "chunks" else "passage": passage.text, **asked}.items():
-        if not isinstance(text, str) or not text.strip():
-            raise InputError(f"{where}: `{name}` is missing, empty or not a text")
-        if len(text) > MAX_TEXT:
-            raise InputError(f"{where}: `{name}` is longer than {MAX_TEXT:,} characters")
-    return {"topic": passage.topic, "before": passage.before, "passage": passage.text, **asked}
+    asked = {} if kind == "chunks" else {"question": required(where, row, "question")}
+    names = ("text", "passage") if kind == "chunks" else ("passage", "text")
+    read = _passage(where, row, names)
+    return {"topic": read.topic, "before": read.before, "passage": read.text, **asked}
 
 
-def _passage(row: Mapping[str, Any]) -> "Passage":
+def _passage(where: str, row: Mapping[str, Any], names: Sequence[str]) -> "Passage":
     """Return the passage of a row: its own, else its contexts together, as a run shows them."""
     from groundset.programs.recipe import Passage, joined
-    from groundset.programs.text import plain
 
-    text = row.get("passage", row.get("text"))
-    if text is None and isinstance(contexts := row.get("contexts"), list) and contexts:
-        return joined([_passage(each if isinstance(each, dict) else {}) for each in contexts])
-    headings = row.get("headings")
-    above = [row.get("title"), *(headings if isinstance(headings, list) else [])]
-    topic = row.get("topic") or " > ".join(
-        dict.fromkeys(part for part in above if isinstance(part, str) and part)
-    )
-    return Passage(
-        *(plain(each) if isinstance(each, str) else "" for each in (text, topic, row.get("before")))
-    )
+    contexts = row.get("contexts")
+    if isinstance(contexts, list) and contexts and not any(map(row.get, names)):
+        rows = [each if isinstance(each, dict) else {} for each in contexts]
+        return joined([_passage(f"{where}, contexts", each, ("text",)) for each in rows])
+    about = {name: row.get(name) for name in ("title", "headings", "metadata")}
+    text = required(where, row, *names)
+    chunk = chunk_of(where, {**about, "chunk_id": "-", "text": text})
+    topic, before = (plain(optional(where, row, name) or "") for name in ("topic", "before"))
+    return Passage(chunk.passage, topic or chunk.topic, before)

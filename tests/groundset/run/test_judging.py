@@ -178,14 +178,14 @@ def test_heads_judge_chunks_and_questions(tmp_path):
             "chunks",
             [{"text": "a"}, {"txt": "b"}],
             {},
-            r"rows\[1\]: `text` is missing, empty or not a text",
+            r"rows\[1\]: column text is missing",
         ),
-        ("questions", [{"question": "a?"}], {}, r"rows\[0\]: `passage` is missing"),
+        ("questions", [{"question": "a?"}], {}, r"rows\[0\]: column passage is missing"),
         (
             "questions",
             [{"question": "a?" * 600_000, "passage": "b"}],
             {},
-            "`question` is longer than 1,000,000",
+            "column question: longer than 1,000,000",
         ),
     ],
 )
@@ -201,7 +201,7 @@ def test_wrong_files(tmp_path):
         (empty, tmp_path / "out", "holds no rows"),
         (file, file, "is the input; name another file"),
         (file, tmp_path, "it is a folder"),
-        (file, tmp_path / "out", r"in\.jsonl, line 1: `text` is missing"),
+        (file, tmp_path / "out", r"in\.jsonl, line 1, column text: is empty"),
     ):
         with refuses(message):
             run_command("chunks", given, out)

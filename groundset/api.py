@@ -34,7 +34,7 @@ FUNCTIONS: Mapping[str, tuple[str, tuple[str, ...]]] = {
     "chunk": ("groundset.corpus.options:cut", ("documents",)),
     "compile": ("groundset.compiling:compile", ("steps",)),
     "export": ("groundset.exports.export:export_run", ("runs", "format", "out")),
-    "generate": ("groundset.run.options:make", ("documents",)),
+    "generate": ("groundset.run.command:make", ("documents",)),
     "import_files": ("groundset.exports.imports:import_files", ("files",)),
     "judge": ("groundset.run.judging:judge_rows", ()),
     "push": ("groundset.exports.hub:push_run", ("run", "repo")),

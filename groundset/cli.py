@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 # the command's options, whose docstring is the help; its module is imported when the command is
 # used.
 COMMANDS: Mapping[str, tuple[str, str]] = {
-    "generate": ("groundset.run.options:generate", "Make an evaluation set from documents."),
+    "generate": ("groundset.run.command:generate", "Make an evaluation set from documents."),
     "show": ("groundset.run.show:show", "Show the samples or the rejects of a run."),
     "review": ("groundset.pages.review:review", "Review and label samples in a browser."),
     "report": ("groundset.pages.report:report", "Write an HTML report on a run."),

@@ -14,8 +14,9 @@ from groundset.programs.given import no_question
 from groundset.programs.languages import ENGLISH, language_of
 from groundset.run.compiled import load_compiled
 from groundset.run.generate import check_reads, foreseen, own_files
-from groundset.run.options import CommandOptions
-from groundset.run.plan import askable, quotas
+from groundset.run.options import GenerateOptions
+from groundset.run.plan import quotas
+from groundset.run.preparing import askable
 from groundset.run.recipes import Cost
 from groundset.run.run import Run
 from groundset.run.store import holds_run
@@ -30,7 +31,7 @@ _SHOWN = 12  # subjects
 _FACTS = 6  # chunks for each that carries an easy fact
 
 
-def forecast(options: CommandOptions) -> int:
+def forecast(options: GenerateOptions) -> int:
     """Print what a run would do; return the exit status.
 
     Raises:
@@ -62,7 +63,7 @@ def forecast(options: CommandOptions) -> int:
     return 0
 
 
-def _given_lines(options: CommandOptions, questions: Iterable[str], made: int) -> Iterator[str]:
+def _given_lines(options: GenerateOptions, questions: Iterable[str], made: int) -> Iterator[str]:
     """Yield how many questions of the user will be answered, and what that takes."""
     own = sum(no_question(text) is None for text in questions)
     yield (
@@ -73,7 +74,7 @@ def _given_lines(options: CommandOptions, questions: Iterable[str], made: int) -
     yield from _costs(options, left, left, options.row.cost, made)
 
 
-def _lines(options: CommandOptions, corpus: Corpus, made: int) -> Iterator[str]:
+def _lines(options: GenerateOptions, corpus: Corpus, made: int) -> Iterator[str]:
     """Yield what will be asked, and what that takes."""
     asked = askable(corpus, options)
     left = max(0, (options.size or options.row.size or len(asked)) - made)
@@ -105,7 +106,7 @@ def _lines(options: CommandOptions, corpus: Corpus, made: int) -> Iterator[str]:
     yield from _costs(options, left, left - sure, _GUIDED, made)
 
 
-def _forms_line(options: CommandOptions, size: int, texts: list[str]) -> str:
+def _forms_line(options: GenerateOptions, size: int, texts: list[str]) -> str:
     """Return how many samples of each form are wanted, and how many chunks carry it."""
     forms = []
     for name, wanted in quotas(size, options.mix).items():
@@ -117,7 +118,7 @@ def _forms_line(options: CommandOptions, size: int, texts: list[str]) -> str:
     return f"Forms of question: {', '.join(forms)}."
 
 
-def _costs(options: CommandOptions, size: int, paid: int, cost: Cost, made: int) -> Iterator[str]:
+def _costs(options: GenerateOptions, size: int, paid: int, cost: Cost, made: int) -> Iterator[str]:
     """Yield what samples take, of which some are paid for."""
     prompt = paid * cost.prompt_tokens
     generated = paid * cost.generated_tokens

@@ -34,8 +34,8 @@ from groundset.run.engine import RunJournal, Runner
 from groundset.run.given import hybrid, planned, read_questions, reranked, source_identity
 from groundset.run.options import JUDGE_LM, GenerateOptions
 from groundset.run.own import own_module, own_state
-from groundset.run.plan import Pairs, Plan, askable, quotas
-from groundset.run.preparing import prepared
+from groundset.run.plan import Pairs, Plan, quotas
+from groundset.run.preparing import askable, prepared
 from groundset.run.recipes import RECIPES
 from groundset.run.record import library_versions, write_files
 from groundset.run.run import Run, edited, open_run
@@ -182,7 +182,7 @@ def _generate(options: GenerateOptions, *, hard: bool) -> tuple[RunJournal, bool
         if options.questions:
             identity["questions"] = source_identity(options.questions)
         if options.recipe not in RECIPES:
-            identity["program"] = own_state(options)
+            identity["program"] = own_state(options.recipe, options.compiled)
         if store is None:
             corpus, store = _begun(setup, identity)
             stack.enter_context(store)
@@ -213,7 +213,7 @@ def own_files(options: GenerateOptions) -> tuple[Compiled, Mapping[str, int]]:
     """
     questions = read_questions(options.questions) if options.questions else {}
     if options.recipe not in RECIPES:
-        own_state(options)  # it takes --compiled itself
+        own_state(options.recipe, options.compiled)  # it takes --compiled itself
         return Compiled({}, {}, {}), questions
     return read_own(options.compiled, options.tracking), questions
 
@@ -225,9 +225,7 @@ def foreseen(options: GenerateOptions) -> Any:
     Raises:
         InputError: the model cannot do what an option wants.
     """
-    size = size_of(options.lm)
-    guided = options.is_guided(size["guided"])
-    return options.resolved(guided and not options.questions, small=size["small"])
+    return options.resolved(**size_of(options.lm))
 
 
 def check_reads(model: str, guided: bool, compiled: Compiled) -> None:
@@ -255,16 +253,6 @@ def _open_models(
     }
     shared |= {"journal": journal, "notify": progress.note, "shipped": options.compiled != NONE}
     lm = stack.enter_context(open_model(options.lm, adapters=own.adapters, **shared))
-    guided = options.is_guided(lm.guided)
-    if (
-        guided
-        and options.critic_lm
-        and options.chunk_critic == "head"
-        and "judge" not in own.states
-    ):
-        raise InputError(
-            "--critic-lm: heads judge for a guided model; take a larger --lm, or --no-guided"
-        )
     critic = (
         stack.enter_context(open_model(options.critic_lm, **shared)) if options.critic_lm else None
     )
@@ -278,12 +266,10 @@ def _open_models(
         and options.critic is None
         and judge != load_compiled(SHIPPED, *names).states.get("judge")
     )
-    if options.questions:  # nothing is written, so it does not matter whether the model can
+    if options.questions:
         check_reads(lm.name, lm.guided, compiled)
-        guided = False
-    options = options.resolved(guided, small=lm.small).model_copy(
-        update={"critic": "lm"} if reads else {}
-    )
+    options = options.resolved(guided=lm.guided, small=lm.small)
+    options = options.model_copy(update={"critic": "lm"} if reads else {})
     parser = open_parser(options.parser, notify=progress.note) if options.guided else None
     progress.phase(f"Opening {options.embedder}")
     embedder = open_embedder(options.embedder, notify=progress.note)
@@ -454,7 +440,8 @@ def _programs(setup: _Setup, search: Search, head: HeadJudge | None) -> dict[str
     if options.critic not in ("head", "lm"):
         judge = own_module(str(options.critic), "--critic")
     if parser is None:
-        programs: dict[str, Any] = options.row.build(options, search)
+        values = {**dict(options), "search": search, "users": options.asking}
+        programs: dict[str, Any] = options.row.build(values)
     else:
         programs = {"": Guided(parser, judge, setup.head("grounding"))}
     setup.compiled.apply(programs.values())

@@ -9,7 +9,6 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import BeforeValidator, field_serializer, field_validator, model_validator
 
 from groundset.corpus.options import CorpusOptions
-from groundset.corpus.own import write_texts
 from groundset.options import (
     DEFAULT_EMBEDDER,
     DEFAULT_LM,
@@ -27,8 +26,7 @@ from groundset.programs.forms import FORMS, KINDS, PERSONA, SIMPLE
 from groundset.programs.languages import name_of
 from groundset.programs.users import READER, STAFF, USERS, Users, measured
 from groundset.run.own import OWN_RECIPE
-from groundset.run.recipes import GIVEN, RECIPES, RecipeSpec, recipes_with
-from groundset.run.run import Run
+from groundset.run.recipes import GIVEN, GUIDED, RECIPES, RecipeSpec, recipes_with
 from groundset.run.values import names_traces, parse_mix, prices, read_texts
 
 _SHARE = 0.2  # of the mix, for the form that --personas adds
@@ -80,6 +78,7 @@ class GenerateOptions(CorpusOptions):
         metavar="MODEL",
         shown="--lm",
         free=True,
+        guided=False,
     )
     guided: bool | None = option(
         None,
@@ -294,16 +293,13 @@ class GenerateOptions(CorpusOptions):
     @model_validator(mode="after")
     def _fit_together(self) -> Self:
         recipe = self.recipe
-        if recipe == GIVEN and self.questions is None:
+        if (recipe == GIVEN) != (self.questions is not None):
             raise ValueError(
-                f"--recipe {recipe} without --questions: name the file of your questions"
+                f"--recipe {recipe}: the recipe {GIVEN}, and no other, answers --questions FILE"
             )
-        if recipe != GIVEN and self.questions is not None:
-            raise ValueError(f"--recipe {recipe} with --questions: leave out one of both")
         for name in self.model_fields_set:
             recipes = recipes_with(name)
-            is_idle = name == "about" and recipe not in RECIPES
-            if (recipes or is_idle) and name not in self.row.takes:
+            if recipes and name not in self.row.takes:
                 spelled = option_name(type(self), name)
                 raise ValueError(
                     f"{spelled} is not for the recipe {recipe}, but for {', '.join(recipes)}"
@@ -322,35 +318,29 @@ class GenerateOptions(CorpusOptions):
         """Return the recipe."""
         return RECIPES.get(self.recipe, OWN_RECIPE)
 
-    def is_guided(self, measured: bool) -> bool:
-        """Return whether a model is guided that was ``measured`` to need it."""
-        can_be = self.recipe in RECIPES and not self.row.suits_small
-        return can_be and (measured if self.guided is None else self.guided)
-
-    def resolved(self, guided: bool, *, small: bool = False) -> Self:
+    def resolved(self, *, guided: bool, small: bool) -> Self:
         """Return the options with the defaults of the recipe and of a model, which may be small, or
-        guided.
+        was measured to need to be ``guided``.
 
         Raises:
             InputError: a guided model cannot do what an option wants, or options do not go
                 together.
         """
+        guided = guided if self.guided is None else self.guided
+        guided = guided and GUIDED in self.row.takes
         if guided:
             self._check_guided()
-        mix = self._resolved_mix(guided, small)
         is_alone = small and self.row.suits_small
         defaults: dict[str, Any] = {
             "critic": "head" if guided or is_alone else "lm",
             "max_rank": 5 if guided and not self.row.keeps else 0,
         }
         known = {name: value for name, value in defaults.items() if getattr(self, name) is None}
-        forms = (*FORMS, *self.row.forms)
-        known["mix"] = {name: float(mix[name]) for name in forms if mix.get(name)}
         # Small models copy a demo where they should put themselves in a user's place.
         if is_alone and not self.model_fields_set & {"users", "like"}:
             known["users"] = READER
         known |= {"guided": guided, "kinds": {**KINDS, **self.kinds}}
-        return self.model_copy(update=known)
+        return self.model_copy(update=known | {"mix": self._resolved_mix(guided, small)})
 
     def _check_guided(self) -> None:
         wanted = self.with_fact("guided", False) & self.model_fields_set
@@ -368,12 +358,9 @@ class GenerateOptions(CorpusOptions):
             reason = f"a guided model; {_UNGUIDED}" if guided else f"--recipe {self.recipe}"
             raise InputError(f"--mix {others[0]}: there is only {', '.join(forms)} for {reason}")
         is_direct = guided or (small and SIMPLE in self.row.mix and not self.row.suits_small)
-        mix = dict(self.mix or ({SIMPLE: 1.0} if is_direct else self.row.mix))
-        if self.personas and not self.mix:
-            mix[PERSONA] = _SHARE
-        if self.personas and not mix.get(PERSONA):
-            raise InputError("--personas: add persona=WEIGHT to --mix, or leave one of both out")
-        return mix
+        mix = {PERSONA: _SHARE} if self.personas else {}
+        mix |= self.mix or ({SIMPLE: 1} if is_direct else self.row.mix)
+        return {name: float(mix[name]) for name in FORMS if mix.get(name)}
 
     def compared(self) -> dict[str, Any]:
         """Return the options that must be the same for a run to go on."""
@@ -381,85 +368,3 @@ class GenerateOptions(CorpusOptions):
         total = sum(self.mix.values())
         values["mix"] = {name: round(weight / total, 6) for name, weight in self.mix.items()}
         return values
-
-
-class CommandOptions(GenerateOptions):
-    """Make an evaluation set of questions, contexts and answers from documents.
-
-    Writes samples.jsonl, rejects.jsonl, run.json and run.sqlite to RUN. Ctrl-C stops cleanly, and
-    the same command goes on with a stopped or killed run; a larger --size adds samples. Exit
-    status: 0 all samples were made, 3 fewer were possible or a budget ended the run, 2 the input or
-    an option is wrong, 130 interrupted, 1 anything else.
-    """
-
-    out: Path = option(None, "The folder of the run; --dry-run needs none.", metavar="RUN")
-    dry_run: bool = option(
-        False,
-        "Say what the run would read, ask and cost, without a language model; write nothing.",
-        free=True,
-    )
-
-    @model_validator(mode="after")
-    def _somewhere(self) -> Self:
-        if not (self.dry_run or "out" in self.model_fields_set):
-            raise ValueError("--out must be given: it names the folder of the run")
-        return self
-
-
-class PythonOptions(GenerateOptions):
-    """Options of a run, whose passages, program and state may be given as objects."""
-
-    texts: tuple[str | dict[str, Any], ...] = option(
-        (),
-        "Passages to ask about as they are, instead of chunks: texts, or mappings with `text` and"
-        " perhaps `title`, `headings` and `doc_id`. They are kept in a file beside the run,"
-        " OUT.texts.jsonl.",
-        free=True,
-    )
-    program: Module | None = option(
-        None,
-        "A program of your own, the same as recipe: a dspy.Module that is called with text.",
-        free=True,
-    )
-
-    @model_validator(mode="before")
-    @classmethod
-    def _in_a_file(cls, values: dict[str, Any]) -> dict[str, Any]:
-        if values.get("program") is not None:
-            values = {**values, "recipe": values["program"]}
-        if not values.get("texts") or "out" not in values:
-            return values
-        if values.get("chunks"):
-            raise ValueError("texts and --chunks: give one of them")
-        out = Path(values["out"])
-        return {**values, "chunks": out.with_name(f"{out.name}.texts.jsonl")}
-
-
-def generate(options: CommandOptions) -> int:
-    """Make the run, print its summary, and return the exit status; or say what it would do."""
-    if options.dry_run:
-        from groundset.run.forecast import forecast
-
-        return forecast(options)
-    from groundset.run.generate import generate as run
-
-    return run(options)
-
-
-def make(options: PythonOptions) -> Run:
-    """Make an evaluation set of questions, contexts and answers from documents, or from passages as
-    texts.
-
-    The run is a folder; the same call goes on with one that was stopped or killed, and returns a
-    finished one at once. A run with fewer samples than requested is no error: ``status`` and
-    ``record["reason"]`` say why.
-
-    Raises:
-        InputError: the input, an option or the folder is wrong; the message names it.
-        GroundsetError: the run cannot go on; what was finished is kept.
-    """
-    from groundset.run.generate import make_run
-
-    if options.texts and options.chunks:
-        write_texts(options.chunks, options.texts)
-    return make_run(options)

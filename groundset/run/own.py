@@ -3,6 +3,7 @@
 import hashlib
 import inspect
 import json
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -13,9 +14,6 @@ from groundset.run.recipes import RecipeSpec, inputs_of
 
 if TYPE_CHECKING:
     import dspy
-
-    from groundset.programs.recipe import Search
-    from groundset.run.options import GenerateOptions
 
 
 class OwnProgram:
@@ -74,22 +72,22 @@ def own_module(name: str, flag: str) -> "dspy.Module":
     return made
 
 
-def _loaded(options: "GenerateOptions") -> "dspy.Module":
+def _loaded(recipe: str, state: str) -> "dspy.Module":
     """Return the program of the user with the state that --compiled names."""
-    program, state = own_module(options.recipe, "--recipe").deepcopy(), options.compiled
+    program = own_module(recipe, "--recipe").deepcopy()
     try:
         if isinstance(state, Name):
             program.load_state(state.given.dump_state())
         elif state not in ("shipped", "none"):
             program.load(Path(state).expanduser())
     except (KeyError, ValueError, OSError) as error:
-        told = f"--compiled {state}: no state of {options.recipe} ({first_line(error)})"
+        told = f"--compiled {state}: no state of {recipe} ({first_line(error)})"
         raise StateError(told) from error
     return program
 
 
-def own_state(options: "GenerateOptions") -> str:
-    """Return a hash of the state of the user's program.
+def own_state(recipe: str, state: str) -> str:
+    """Return a hash of the user's program with the state that --compiled names.
 
     Raises:
         InputError: it cannot be imported, or --compiled is no state of it.
@@ -97,19 +95,19 @@ def own_state(options: "GenerateOptions") -> str:
     ignored = {"lm", "traces", "train"}
     prompts = [
         [name, {key: value for key, value in predictor.dump_state().items() if key not in ignored}]
-        for name, predictor in _loaded(options).named_predictors()
+        for name, predictor in _loaded(recipe, state).named_predictors()
     ]
     content = json.dumps(prompts, sort_keys=True, default=str)
     return hashlib.sha256(content.encode()).hexdigest()
 
 
 class _OwnRecipe(RecipeSpec):
-    def build(self, options: "GenerateOptions", search: "Search") -> dict[str, Any]:
+    def build(self, values: Mapping[str, Any]) -> dict[str, Any]:
         """Return the program, which gets the search of the run if it has none."""
-        program = _loaded(options)
-        if getattr(program, "search", search) is None:
-            program.search = search
-        return {"": OwnProgram(options.recipe, program)}
+        program = _loaded(values["recipe"], values["compiled"])
+        if getattr(program, "search", program) is None:
+            program.search = values["search"]
+        return {"": OwnProgram(values["recipe"], program)}
 
 
 OWN_RECIPE = _OwnRecipe(

@@ -11,7 +11,7 @@ import re
 from collections import Counter, defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from groundset.programs.forms import (
     CONVERSATION,
@@ -26,10 +26,6 @@ from groundset.programs.languages import LANGUAGES, language_of
 from groundset.programs.text import NAME, tokens
 from groundset.programs.types import Chunk, Hit
 from groundset.run.store import Attempt, State
-
-if TYPE_CHECKING:
-    from groundset.corpus.corpus import Corpus
-    from groundset.run.options import GenerateOptions
 
 # Forms that no other can take the place of.
 _ALONE = frozenset({PERSONA, MULTI, UNANSWERABLE, CONVERSATION})
@@ -339,15 +335,3 @@ class Pairs:
 
 def _heading(chunk: Chunk) -> set[str]:
     return set(tokens(chunk.headings[-1])) if chunk.headings else set()
-
-
-def askable(corpus: "Corpus", options: "GenerateOptions") -> list[Chunk]:
-    """Return the chunks that are asked about: no copies, and of your own those of some length if
-    all are to be.
-    """
-    shortest = options.min_length if options.row.size is None else 0
-    return [
-        chunk
-        for chunk in map(corpus.chunks.__getitem__, corpus.order(options.seed))
-        if "copy_of" not in chunk.metadata and len(chunk.text) >= shortest
-    ]

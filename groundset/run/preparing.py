@@ -1,4 +1,6 @@
-"""Chunks are embedded before the first attempt, once for a run."""
+"""What comes before the first attempt: which chunks are asked about, and their embeddings, once for
+a run.
+"""
 
 from threading import Event
 
@@ -7,10 +9,24 @@ import numpy as np
 from groundset.corpus.corpus import Corpus
 from groundset.corpus.prepare import embedded
 from groundset.printing import Progress
+from groundset.programs.types import Chunk
 from groundset.retrieval.embed import Embedder
 from groundset.retrieval.index import Index
+from groundset.run.options import GenerateOptions
 from groundset.run.run import read_vectors, write_vectors
 from groundset.run.store import Store
+
+
+def askable(corpus: Corpus, options: GenerateOptions) -> list[Chunk]:
+    """Return the chunks that are asked about: no copies, and of your own those of some length if
+    all are to be.
+    """
+    shortest = options.min_length if options.row.size is None else 0
+    return [
+        chunk
+        for chunk in map(corpus.chunks.__getitem__, corpus.order(options.seed))
+        if "copy_of" not in chunk.metadata and len(chunk.text) >= shortest
+    ]
 
 
 def prepared(

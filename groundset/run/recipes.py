@@ -13,14 +13,11 @@ from groundset.programs.forms import EVOLUTIONS, FORMS, MULTI, PERSONA, SIMPLE, 
 if TYPE_CHECKING:
     import dspy
 
-    from groundset.programs.recipe import Search
-    from groundset.run.options import GenerateOptions
-
 GIVEN = "given"
 GUIDED = "guided"  # is compiled like a recipe, and makes those of other ones
 _ONE, _SEVERAL = "groundset.programs.onechunk:OneChunk", "groundset.programs.chunks:SeveralChunks"
 # Options that only some recipes have.
-_WRITES = ("chunk_critic", "critic", "hard", "language", "max_rank")
+_WRITES = ("about", "chunk_critic", "critic", "hard", "language", "max_rank")
 _GUIDED = (GUIDED, "parser")
 _PUT = ("users", "like", "prefer")
 _MIXED = ("answers", "kinds", "mix")
@@ -74,15 +71,16 @@ class RecipeSpec(NamedTuple):
     suits_small: bool = False  # small models make it as others do, and are not guided
     cost: Cost = _FREE
 
-    def build(self, options: "GenerateOptions", search: "Search") -> "dict[str, dspy.Module]":
-        """Return its programs by form, from options with their defaults resolved."""
+    def build(self, values: Mapping[str, Any]) -> "dict[str, dspy.Module]":
+        """Return its programs by form, from options with their defaults resolved, and what else
+        they may take.
+        """
         built = {}
         for form, name in self.programs.items():
-            if form and not options.mix.get(form):
-                continue
-            program = resolve_name(name)
-            taken = (each.name for each in _parameters(program))
-            built[form] = program(**{each: _value(each, options, search) for each in taken})
+            if not form or values["mix"].get(form):
+                program = resolve_name(name)
+                taken = (each.name for each in _parameters(program))
+                built[form] = program(**{each: values[each] for each in taken})
         return built
 
 
@@ -103,13 +101,6 @@ def inputs_of(program: "dspy.Module") -> set[str]:
 def _parameters(program: "type[dspy.Module]") -> list[inspect.Parameter]:
     _, *taken = inspect.signature(program.__init__).parameters.values()
     return taken
-
-
-def _value(name: str, options: "GenerateOptions", search: "Search") -> Any:
-    """Return what a parameter of a program is given: an option of its name, but for two."""
-    if name == "search":
-        return search
-    return options.asking if name == "users" else getattr(options, name)
 
 
 RECIPES: Mapping[str, RecipeSpec] = {
@@ -151,7 +142,7 @@ RECIPES: Mapping[str, RecipeSpec] = {
     ),
     GIVEN: RecipeSpec(
         {"": "groundset.programs.given:Given"},
-        ("prefer", "read", "reranker"),
+        ("about", "prefer", "read", "reranker"),
         (SIMPLE,),
         {SIMPLE: 1},
         size=None,

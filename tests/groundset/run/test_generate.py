@@ -19,9 +19,9 @@ from groundset.exports.sets import joined
 from groundset.models.open import open_model
 from groundset.pages.report import report_page
 from groundset.programs.errors import GroundsetError, RunError, StateError
+from groundset.run.command import CommandOptions
+from groundset.run.command import generate as command
 from groundset.run.generate import generate
-from groundset.run.options import CommandOptions
-from groundset.run.options import generate as command
 from groundset.run.record import SELECTED
 from groundset.run.run import Run, open_run
 from groundset.run.show import summary
@@ -252,19 +252,21 @@ def test_a_saved_run_cannot_go_on(opened, tmp_path):
         ({"mix": "simple=0"}, "weights must be 0 or more, and one of them above 0"),
         ({"users": "everybody"}, "--users everybody: choose one of staff, consumers, forum"),
         ({"mix": "reasoning=1", "recipe": "single"}, "--mix reasoning: there is only simple, "),
-        ({"personas": ("a nurse",), "mix": "simple=1"}, "--personas: add persona=WEIGHT to --mix"),
         (
             {"recipe": "single", "across_documents": True},
             "--across-documents is not for the recipe single, but for evolved, multi",
         ),
-        ({"recipe": "given"}, "--recipe given without --questions: name the file"),
+        (
+            {"recipe": "given"},
+            "--recipe given: the recipe given, and no other, answers",
+        ),
         ({"questions": Path("q.md")}, "--questions q.md: name a .txt, .csv or .jsonl file"),
         ({"language": "german"}, "no known ISO 639-1 code"),
         ({"price": "1"}, "give the prices of a million"),
         ({"price": "1e308,1"}, "--price 1e308,1: give the prices of a million"),
         ({"size": 2**63}, f"--size {2**63}: does not fit 64 bits"),
         ({"out": Path("a\rb")}, "a path must not contain a carriage return"),
-        ({"guided": True, "critic_lm": "critic"}, "--critic-lm: heads judge for a guided model"),
+        ({"guided": True, "critic_lm": "critic"}, "--critic-lm: a guided model cannot"),
         ({"guided": True, "answers": "open"}, "--answers: a guided model cannot"),
         ({"guided": True, "recipe": "multi"}, "--recipe multi: a guided model cannot"),
         (
@@ -384,7 +386,7 @@ def prompts(opened, step):
 
 
 def test_styles_are_worded_as_the_options_say(opened):
-    opened.run(size=3, personas=("a miller's heir",), mix="simple=1,persona=1")
+    opened.run(size=3, personas=("a miller's heir",), mix="simple=0.2")
     assert "a miller's heir" in prompts(opened, "revise")
 
 

@@ -79,7 +79,14 @@ def test_a_row_of_samples_is_written_as_it_was_read():
     assert json_line(sample_row(read)) == line
     assert read.kind == "fact"
     assert read.variants[0]["answer"] == "no"
-    assert read.metadata.keys() == {"seed_question", "persona", "weight", "attempt", "imported"}
+    assert read.metadata.keys() == {
+        "seed_question",
+        "persona",
+        "weight",
+        "attempt",
+        "imported",
+        "profile",
+    }
     stored = Result(sample=read).model_dump_json()
     assert Result.model_validate_json(stored).model_dump_json() == stored
     bare = read.model_copy(update={"evidence": ("a",), "aligned": "cut", "evidence_before": ("b",)})

@@ -9,7 +9,7 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from importlib.metadata import version
 from pathlib import Path
-from shutil import copyfile
+from shutil import copyfile, rmtree
 from tempfile import TemporaryDirectory
 from typing import Annotated, Any, Self
 
@@ -265,6 +265,11 @@ def _folder(options: CompileOptions) -> Path:
     return options.out.parent if options.out.suffix == ".json" else options.out
 
 
+def _training(name: str, options: CompileOptions) -> Path:
+    """Return where the steps of a training lie."""
+    return options.out / f"{name}.training"
+
+
 def _interim(report: Report, options: CompileOptions) -> Path:
     """Return where the best candidate of an interrupted compile lies, which no run takes."""
     return _folder(options) / "interim" / f"{report.step}.json"
@@ -282,6 +287,7 @@ def _begin(journal: Store, name: str, model: Model, options: CompileOptions) -> 
     if known and known["identity"] == identity:
         return _Begun.model_validate(known)
     served = load_compiled(str(options.out) if options.out.exists() else SHIPPED, model.name)
+    rmtree(_training(name, options), ignore_errors=True)
     begun = _Begun(
         identity=identity,
         started=datetime.now(UTC),
@@ -388,7 +394,7 @@ def _trained(task: CompileTask, model: str, options: CompileOptions, progress: P
     progress.phase(
         f"Training {task.name} on {len(train)} rows: steps", -(-len(train) // Training.batch)
     )
-    folder, training = options.out / f"{task.name}.training", Training(seed=options.seed)
+    folder, training = _training(task.name, options), Training(seed=options.seed)
     weights = found.path or pull(found.name)
     trained = finetune(weights, train, measured, folder, training, lambda *_: progress.advance())
     before, after = (

@@ -6,16 +6,13 @@ with the base model: for each weight ``W`` the tensors ``W.lora_a`` (rank, in) a
 (out, rank), and ``adapter.lora.alpha``.
 """
 
-import hashlib
 import io
-import json
 import math
 import re
-import shutil
 import warnings
 from collections.abc import Callable, Sequence
 from contextlib import nullcontext, redirect_stderr
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -115,7 +112,8 @@ def finetune(
     """Train an adapter for a base model, and measure it by the geometric mean of the completions'
     token probabilities.
 
-    Every step is saved in ``folder``; after Ctrl-C the same call continues from there.
+    Every step is saved in ``folder``, which is empty or that of the same training: after Ctrl-C the
+    same call continues from there.
 
     Raises:
         InputError: the extra ``finetune`` is missing, or a layer of the model has no name in GGUF.
@@ -124,26 +122,13 @@ def finetune(
         raise InputError(
             '--optimizer finetune needs more packages; run `pip install "groundset[finetune]"`'
         )
-    trainer = _Adapting(weights, options, _checkpoints(weights, train, folder, options))
+    trainer = _Adapting(weights, options, folder / "checkpoints")
     before = trainer.likelihoods([turn for turn, _ in measured], finetuned=False)
     losses, seconds = trainer.learn(train, progress)
     file = folder / "adapter.gguf"
     _write_adapter(trainer.model, trainer.architecture, file, weights.stem)
     after = trainer.likelihoods([turn for _, turn in measured], finetuned=True)
     return Trained(file, before, after, losses, seconds)
-
-
-def _checkpoints(weights: Path, turns: Sequence[Turn], folder: Path, options: Training) -> Path:
-    """Return the folder for the checkpoints of a training; those of any other are removed."""
-    with weights.open("rb") as stream:
-        asked = hashlib.file_digest(stream, "sha256")
-    asked.update(json.dumps([asdict(options), turns]).encode())
-    wanted = folder / "checkpoints" / asked.hexdigest()
-    wanted.mkdir(parents=True, exist_ok=True)
-    for other in wanted.parent.iterdir():
-        if other != wanted:
-            shutil.rmtree(other)
-    return wanted
 
 
 class _Adapting(Trainer):

@@ -168,8 +168,7 @@ def split_of(document: str) -> Split:
 
 
 def read_rows(files: Sequence[Path]) -> list[Row]:
-    """Return the labels and gold rows of files, in order and all with a split; of a label, the
-    first annotation pass.
+    """Return the labels and gold rows of files, in order and all with a split.
 
     Raises:
         LabelError: a file cannot be read, or a row is wrong; the message names the first problem.
@@ -178,12 +177,7 @@ def read_rows(files: Sequence[Path]) -> list[Row]:
     if problems:
         more = f"; `groundset labels check` lists all {len(problems)} problems"
         raise LabelError(problems[0] + (more if len(problems) > 1 else ""))
-    first: dict[tuple[str, str], Row] = {}
-    for row in rows:
-        known = first.setdefault(row.key, row)
-        if row.annotation_pass < known.annotation_pass:
-            first[row.key] = row
-    return list(first.values())
+    return rows
 
 
 def checked(files: Sequence[Path]) -> tuple[list[Row], list[str]]:
@@ -203,7 +197,7 @@ def checked(files: Sequence[Path]) -> tuple[list[Row], list[str]]:
             except InputError as error:
                 problems.append(str(error))
                 continue
-            known, _ = found.setdefault((*row.key, row.annotation_pass), (where, row))
+            known, _ = found.setdefault(row.key, (where, row))
             if known != where:
                 problems.append(f"{where}: id {row.id} is already used in {known}")
         if not lines:

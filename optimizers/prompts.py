@@ -153,7 +153,7 @@ class CompileResult(NamedTuple):
 
     program: dspy.Module  # the original one if the optimizer was ended before it compared any
     chosen: Candidate
-    # All variants that were scored, the original first, and the chosen one.
+    # All variants that were evaluated, the original first, and the chosen one.
     candidates: list[Candidate]
     calls: int  # different ones of the optimizer, those of the proposer included
     ending: Ending
@@ -191,13 +191,13 @@ def compile_program(
     for predictor in student.predictors():
         predictor.config.pop("temperature", None)
     lm = lm.copy(temperature=0.0)
-    record = _Record(student, lm, calls, progress)
+    record = _Record(student, calls, progress)
     trainset = (
         random.Random(seed).sample(task.trainset, len(task.trainset))
         if seed
         else list(task.trainset)
     )
-    task = replace(task, program=student, trainset=trainset, metric=record.metric(task.metric))
+    task = replace(task, program=student, trainset=trainset)
     steps = len(student.predictors())
     rounds = max(1, min(_ROUNDS, calls // max(1, len(task.devset) * steps) - 2))
     given = Settings(
@@ -251,7 +251,7 @@ def measure(
         progress()
         return metric(example, prediction)
 
-    with _watched(_Record(program, lm, sys.maxsize, lambda: None), lm, verbose=False):
+    with _watched(_Record(program, sys.maxsize, lambda: None), lm, verbose=False):
         evaluate = dspy.Evaluate(
             devset=rows, metric=counting, num_threads=threads, max_errors=_ERRORS
         )
@@ -290,43 +290,35 @@ def row_id(row: dspy.Example) -> str:
 
 
 class _Record(BaseCallback):
-    """Records the variants of a program that run on its model, with their scores; ends what takes
-    too many calls.
+    """Records the variants of a program that are evaluated, with their scores; ends what takes too
+    many calls.
     """
 
-    def __init__(
-        self, student: dspy.Module, lm: dspy.LM, most: int, progress: Callable[[], object]
-    ) -> None:
+    def __init__(self, student: dspy.Module, most: int, progress: Callable[[], object]) -> None:
+        self._most, self._progress = most, progress
         self._asked: set[str] = set()
-        self._most, self._progress, self._model = most, progress, (lm.model, lm.kwargs)
-        self._shape = _shape(student)
         self.known: dict[str, Candidate] = {}
-        self._running: dict[str, State] = {}
+        self._evaluated: dict[str, Candidate] = {}
         self.candidate(state_of(student))
-
-    def on_module_start(self, call_id: str, instance: Any, **_: Any) -> None:
-        if _shape(instance) == self._shape:
-            used = next(
-                (predictor.lm for predictor in instance.predictors() if predictor.lm),
-                dspy.settings.lm,
-            )
-            # no teacher, and no sample at another temperature
-            if used and (used.model, used.kwargs) == self._model:
-                self._running[call_id] = state_of(instance)
-
-    def on_module_end(self, call_id: str, outputs: Any, **_: Any) -> None:
-        state = self._running.pop(call_id, None)
-        # GEPA returns a trace, too.
-        prediction = outputs[0] if isinstance(outputs, tuple) else outputs
-        if state is not None and isinstance(prediction, dspy.Prediction):
-            prediction._state = state
 
     @property
     def calls(self) -> int:
         """How many different calls were made: what is asked again is answered by the journal."""
         return len(self._asked)
 
-    def on_lm_start(self, call_id: str, instance: Any, inputs: dict[str, Any]) -> None:  # noqa: ARG002 - DSPy's names
+    def on_evaluate_start(self, call_id: str, instance: Any, inputs: dict[str, Any]) -> None:  # noqa: ARG002 - DSPy's names
+        self._evaluated[call_id] = self.candidate(state_of(inputs["program"]))
+
+    def on_evaluate_end(
+        self,
+        call_id: str,
+        outputs: Any,
+        exception: BaseException | None = None,  # noqa: ARG002
+    ) -> None:
+        for example, _, score in outputs.results if outputs else ():
+            self._evaluated[call_id].scores[row_id(example)] = float(score)
+
+    def on_lm_start(self, call_id: str, instance: Any, inputs: dict[str, Any]) -> None:  # noqa: ARG002
         """Count a call that was not made before, and end the compile if it is one too many."""
         call = _digest([instance.model, instance.kwargs, inputs])
         if call in self._asked:
@@ -341,24 +333,6 @@ class _Record(BaseCallback):
         if isinstance(exception, Exception) and not isinstance(exception, LMInvalidRequestError):
             raise _StoppedError from exception
 
-    def metric(self, metric: Callable[..., Any]) -> Callable[..., Any]:
-        """Return the metric, which also records the scores."""
-
-        def recording(
-            example: dspy.Example,
-            prediction: Any,
-            trace: Any = None,
-            pred_name: Any = None,
-            pred_trace: Any = None,
-        ) -> Any:
-            value = metric(example, prediction, trace, pred_name, pred_trace)
-            state = getattr(prediction, "_state", None)
-            if state is not None and trace is None:
-                self.candidate(state).scores[row_id(example)] = float(value)
-            return value
-
-        return recording
-
     def best(self, rows: list[dspy.Example]) -> Candidate:
         """Return the best candidate that ran on all rows, the first of equal ones; the original if
         none did.
@@ -367,12 +341,6 @@ class _Record(BaseCallback):
 
     def candidate(self, state: State) -> Candidate:
         return self.known.setdefault(_digest(state), Candidate(len(self.known), state))
-
-
-def _shape(program: dspy.Module) -> list[tuple[str, tuple[str, ...]]]:
-    return [
-        (name, tuple(predictor.signature.fields)) for name, predictor in program.named_predictors()
-    ]
 
 
 def _digest(value: Any) -> str:

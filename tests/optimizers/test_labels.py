@@ -8,7 +8,7 @@ from labelled import PASSAGE, question, write
 from refusal import refuses
 
 from groundset.labelling import with_own
-from groundset.optimizers.labels import SPLITS, QuestionLabel, checked, read_rows, split_of
+from groundset.optimizers.labels import SPLITS, checked, read_rows, split_of
 from groundset.programs.errors import LabelError
 
 GOOD = question(1, good=True, split="train")
@@ -90,10 +90,3 @@ def test_rows_without_a_split_follow_their_document(tmp_path):
     assert shares == pytest.approx([0.6, 0.2, 0.2], abs=0.06)
     two = problem(tmp_path, GOOD, {**GOOD, "id": "q2", "split": "test"})
     assert two == "line 2: document train-1 is in two splits: train and test"
-
-
-def test_first_annotation_pass_counts(tmp_path):
-    second = {**GOOD, "annotation_pass": 2, "label": "bad", "reason": "vague"}
-    (row,) = read_rows([write(tmp_path / "rows.jsonl", [second, GOOD])])
-    assert isinstance(row, QuestionLabel)
-    assert row.good

@@ -77,7 +77,7 @@ class Plan:
         """Begin with nothing made."""
         self.size = size
         self._passages, self._seed, self._once, self._partners = passages, seed, once, partners
-        self._quotas = quotas(size, {name: weight for name, weight in mix.items() if weight})
+        self.quotas = quotas(size, {name: weight for name, weight in mix.items() if weight})
         self._kinds = {name: weight for name, weight in kinds.items() if weight}
         self._rounds = rounds
         self._queue = dict.fromkeys(passages)  # those that were visited stand at the end again
@@ -107,14 +107,14 @@ class Plan:
 
     def next(self) -> Task | None:
         """Return the next attempt; None if enough are in flight, or nothing is left to ask."""
-        for beyond in (False, True) if SIMPLE in self._quotas else (False,):
+        for beyond in (False, True) if SIMPLE in self.quotas else (False,):
             self._promote(beyond)
             if self.missing <= self.in_flight * self._share_good:
                 return None
             for chunk_id in self._queue:
                 # Quotas hold at the first visit. What the documents do not yield then is made
                 # simple.
-                is_late = SIMPLE in self._quotas and not beyond and self._visits[chunk_id]
+                is_late = SIMPLE in self.quotas and not beyond and self._visits[chunk_id]
                 if not is_late and (task := self._task(chunk_id, beyond)):
                     del self._queue[chunk_id]
                     self._flying[task.number] = task
@@ -141,7 +141,7 @@ class Plan:
                 self._surplus[attempt.number] = sample.evolution
         if attempt.result.exhausted:
             self._exhaust(attempt)
-        is_done = (self._once and sample) or self._done[first] >= self._quotas.keys()
+        is_done = (self._once and sample) or self._done[first] >= self.quotas.keys()
         if first in self._passages and self._visits[first] < self._rounds and not is_done:
             self._queue[first] = None
 
@@ -151,7 +151,7 @@ class Plan:
 
     def state_of(self, evolution: str, *, beyond: bool) -> State:
         """Return what becomes of a good question of a form."""
-        has_room = beyond or self.accepted[evolution] < self._quotas.get(evolution, 0)
+        has_room = beyond or self.accepted[evolution] < self.quotas.get(evolution, 0)
         return "accepted" if self.missing > 0 and has_room else "surplus"
 
     def take_promoted(self) -> list[int]:
@@ -211,17 +211,17 @@ class Plan:
         flying = Counter(task.wanted[0] for task in self._flying.values())
 
         def missing(name: str) -> float:
-            return self._quotas[name] - self.accepted[name] - flying[name] * self._share_good
+            return self.quotas[name] - self.accepted[name] - flying[name] * self._share_good
 
         names = [
             name
-            for name in self._quotas
+            for name in self.quotas
             if (missing(name) > 0 or (beyond and name == SIMPLE))
             and name not in self._done[chunk_id]
             and (
                 name == SIMPLE
-                or SIMPLE not in self._quotas
-                or self._tried[name] < _TRIES * self._quotas[name]
+                or SIMPLE not in self.quotas
+                or self._tried[name] < _TRIES * self.quotas[name]
             )
             and (name not in EVOLUTIONS or EVOLUTIONS[name].applies(self._passages[chunk_id]))
         ]
@@ -250,9 +250,9 @@ class Plan:
         # The step `chunk` is one that no model can read.
         refused = [each.chunk_id for each in rejects if each.step in ("chunk", "score")]
         for chunk_id in refused:
-            self._done[chunk_id] |= set(self._quotas)
+            self._done[chunk_id] |= set(self.quotas)
         if not refused and MULTI not in wanted:
-            self._done[first] |= set(self._quotas) - {MULTI} if wanted & _FROM_SIMPLE else wanted
+            self._done[first] |= set(self.quotas) - {MULTI} if wanted & _FROM_SIMPLE else wanted
 
 
 def quotas(size: int, mix: Mapping[str, float]) -> dict[str, int]:

@@ -239,7 +239,7 @@ def _for_model(name: str, options: CompileOptions, progress: Progress) -> Report
         if options.metric:
             work = replace(work, metric=imported(options.metric, "--metric"))
         begun = _begin(journal, name, model, options)
-        Compiled(begun.states, {}, {}).apply([work.program])
+        Compiled(begun.states).apply([work.program])
         if options.optimizer == FINETUNE:
             report = _trained(work, model.name, options, progress)
         else:

@@ -135,8 +135,7 @@ class Attempts:
         """Return the sample of a question; one that no chunk answers has the chunks that it was
         made from.
         """
-        found = [chunk_id or task.chunks[0] for chunk_id in made.context_ids]
-        ids = list(dict.fromkeys(found or [task.chunks[place] for place in made.needed]))
+        ids = list(made.context_ids) or [task.chunks[place] for place in made.needed]
         groups = tuple(
             tuple(dict.fromkeys((own, *others)))
             for own, others in zip(ids, made.alternatives, strict=False)

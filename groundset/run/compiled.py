@@ -12,10 +12,10 @@ import json
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 import dspy
-from pydantic import BaseModel, ValidationError
+from pydantic import BaseModel, Field, ValidationError
 
 from groundset.files import data_path
 from groundset.models.catalogue import file_sha256
@@ -45,15 +45,18 @@ class _Signature(BaseModel, extra="forbid"):
     fields: list[_Field]
 
 
+_IDLE = Field(exclude=True)  # has no effect
+
+
 class State(BaseModel, extra="forbid"):
     """The state of a predictor, as DSPy saves it; its language model is ignored."""
 
     signature: _Signature
     demos: list[dict[str, Any]] = []
     config: dict[str, Any] = {}
-    lm: dict[str, Any] | None = None
-    traces: list[Any] = []
-    train: list[Any] = []
+    lm: Annotated[dict[str, Any] | None, _IDLE] = None
+    traces: Annotated[list[Any], _IDLE] = []
+    train: Annotated[list[Any], _IDLE] = []
 
     def apply(self, predictor: dspy.Predict) -> None:
         """Load the state into a predictor, which keeps its own limits where the state has none.
@@ -77,9 +80,9 @@ class Compiled(NamedTuple):
     prompts that states are registered with.
     """
 
-    states: dict[str, State]
-    adapters: dict[str, Path]
-    heads: dict[str, StepHeads]
+    states: Mapping[str, State] = {}
+    adapters: Mapping[str, Path] = {}
+    heads: Mapping[str, StepHeads] = {}
     blank: Mapping[str, int] = {}  # how many demos of a step show no output, and are left out
     prompts: Mapping[str, str] = {}
 
@@ -93,11 +96,7 @@ class Compiled(NamedTuple):
     @property
     def hashes(self) -> dict[str, str]:
         """Return the hash of each state."""
-        ignored = {"lm", "traces", "train"}
-        return {
-            name: _sha256(state.model_dump(exclude=ignored))
-            for name, state in sorted(self.states.items())
-        }
+        return {name: _sha256(state.model_dump()) for name, state in sorted(self.states.items())}
 
     def apply(self, programs: Iterable[dspy.Module]) -> None:
         """Load the states into the predictors of programs that have the name of their step."""
@@ -126,19 +125,17 @@ def load_compiled(
     """
     own = own or read_own(which)
     root = data_path("compiled")
-    heads = _read_heads(root) | own.heads
+    heads = {**_read_heads(root), **own.heads}
     if which == NONE:
         return own._replace(heads=heads)
-    states: dict[str, State] = {}
-    adapters: dict[str, Path] = {}
+    states, adapters = {}, {}
     for name, spec in STEPS.items():
-        lm_name = critic if critic and spec.judges else model
-        folder = root / lm_name.replace("/", "-")
-        weights = folder / f"{name}.gguf"
+        folder = root / (critic if critic and spec.judges else model).replace("/", "-")
         states |= read_states(folder / f"{name}.json")
-        if weights.exists():
-            adapters[name] = weights
-    return own._replace(states=states | own.states, adapters=adapters | own.adapters, heads=heads)
+        adapters |= {file.stem: file for file in folder.glob(f"{name}.gguf")}
+    return own._replace(
+        states={**states, **own.states}, adapters={**adapters, **own.adapters}, heads=heads
+    )
 
 
 def read_own(which: str, tracking: str | None = None) -> Compiled:
@@ -150,7 +147,7 @@ def read_own(which: str, tracking: str | None = None) -> Compiled:
         TrackingError: the store of the prompts failed.
     """
     if which in (SHIPPED, NONE):
-        return Compiled({}, {}, {})
+        return Compiled()
     states: dict[str, State] = {}
     if which.startswith(REGISTRY):
         store = Tracking(tracking)
@@ -189,7 +186,7 @@ def _changed(states: Mapping[str, State]) -> Compiled:
         useful = state.model_copy(update={"demos": demos})
         if useful != _state("", name, step(name).dump_state()):
             kept[name] = useful
-    return Compiled(kept, {}, {}, blank)
+    return Compiled(kept, blank=blank)
 
 
 def _read_heads(folder: Path) -> dict[str, StepHeads]:

@@ -34,7 +34,7 @@ from groundset.run.engine import RunJournal, Runner
 from groundset.run.given import hybrid, planned, read_questions, reranked, source_identity
 from groundset.run.options import JUDGE_LM, GenerateOptions
 from groundset.run.own import own_module, own_state
-from groundset.run.plan import Pairs, Plan, quotas
+from groundset.run.plan import Pairs, Plan
 from groundset.run.preparing import askable, prepared
 from groundset.run.recipes import RECIPES
 from groundset.run.record import library_versions, write_files
@@ -48,12 +48,6 @@ from groundset.tracking import Tracking, location
 _STATUS = {"complete": 0, "short": 3, "budget": 3, "interrupted": 130}
 _SIGNALLED = 128
 _BY_MODEL = {"guided", "mix", "kinds", "critic", "max_rank"}  # options, if not given
-# When the fitted head of a step judges.
-_HEADS = {
-    "score": "only with --chunk-critic head, where the recipe judges chunks",
-    "judge": "only with --critic head",
-    "grounding": "only for guided models",
-}
 
 
 def generate(options: GenerateOptions) -> int:
@@ -92,7 +86,7 @@ class _Setup(NamedTuple):
 
     options: GenerateOptions
     lm: Model
-    critic: Model | None
+    critic_lm: Model | None
     embedder: Embedder
     parser: Parser | None
     reranker: Reranker | None
@@ -102,27 +96,18 @@ class _Setup(NamedTuple):
 
     def models(self) -> dict[str, dict[str, Any]]:
         """Return the names and hashes of the models by role."""
-        found = {
-            "lm": self.lm,
-            "critic_lm": self.critic,
-            "embedder": self.embedder,
-            "parser": self.parser,
-            "reranker": self.reranker,
-        }
+        roles = ("lm", "critic_lm", "embedder", "parser", "reranker")
+        found = {role: getattr(self, role) for role in roles}
         return {
             role: {"name": each.name, "sha256": each.sha256} for role, each in found.items() if each
         }
 
-    @property
-    def by_head(self) -> dict[str, bool]:
-        """Return whether a fitted head judges, by the steps that have one."""
+    def is_by_head(self, step: str) -> bool:
+        """Return whether a fitted head judges in a step that has one."""
         options = self.options
-        chunks = options.row.judges_chunks and options.chunk_critic == "head"
-        return {
-            "score": chunks,
-            "judge": options.critic == "head",
-            "grounding": bool(options.guided),
-        }
+        if step == "score":
+            return options.row.judges_chunks and options.chunk_critic == "head"
+        return options.critic == "head" if step == "judge" else bool(options.guided)
 
     def record(self) -> dict[str, Any]:
         """Return the entries of ``run.json`` on what a run is made with."""
@@ -142,7 +127,7 @@ class _Setup(NamedTuple):
             "thresholds": {
                 step: heads.threshold
                 for step, heads in compiled.heads.items()
-                if self.by_head[step]
+                if self.is_by_head(step)
             },
             "versions": library_versions(),
         }
@@ -214,7 +199,7 @@ def own_files(options: GenerateOptions) -> tuple[Compiled, Mapping[str, int]]:
     questions = read_questions(options.questions) if options.questions else {}
     if options.recipe not in RECIPES:
         own_state(options.recipe, options.compiled)  # it takes --compiled itself
-        return Compiled({}, {}, {}), questions
+        return Compiled(), questions
     return read_own(options.compiled, options.tracking), questions
 
 
@@ -283,18 +268,11 @@ def _open_models(
 
 def _used(own: Compiled, setup: _Setup) -> str:
     """Return in one line what of the user's states and heads takes effect."""
-    heads = {name: setup.by_head[name] for name in own.heads}
-    used = [*own.states, *(f"the head of {name}" for name, judges in heads.items() if judges)]
-    parts = {
-        f"--compiled {setup.options.compiled}": used or ["nothing differs from what is shipped"],
-        "not used": [
-            f"the head of {name} ({_HEADS[name]})" for name, judges in heads.items() if not judges
-        ],
-        "demos left out that show no output": [
-            f"{count} of {name}" for name, count in own.blank.items()
-        ],
-    }
-    return "; ".join(f"{what}: {', '.join(told)}" for what, told in parts.items() if told)
+    heads = [f"the head of {name}" for name in own.heads if setup.is_by_head(name)]
+    used = ", ".join([*own.states, *heads]) or "nothing differs from what is shipped"
+    left_out = ", ".join(f"{count} of {name}" for name, count in own.blank.items())
+    blank = f"; demos left out that show no output: {left_out}" if left_out else ""
+    return f"--compiled {setup.options.compiled}: {used}{blank}"
 
 
 def _told(options: GenerateOptions, lm: Model, critic: Model | None) -> str:
@@ -344,7 +322,7 @@ def _run(setup: _Setup, questions: Mapping[str, int], corpus: Corpus, store: Sto
     options, journal, progress = setup.options, setup.journal, setup.progress
     row = options.row
     progress.phase("Preparing chunks", len(corpus.chunks))
-    head = setup.head("score") if setup.by_head["score"] else None
+    head = setup.head("score") if setup.is_by_head("score") else None
     index = prepared(corpus, setup.embedder, options.engine, store, progress, journal.stopped)
     # Guided programs search for nothing.
     search = index.search if setup.parser else hybrid(corpus, index)
@@ -392,7 +370,7 @@ def _run(setup: _Setup, questions: Mapping[str, int], corpus: Corpus, store: Sto
     try:
         status = runner.run()
         if status == "short":
-            reason = shortage(quotas(plan.size, options.mix), plan.accepted)
+            reason = shortage(plan.quotas, plan.accepted)
         elif journal.ended_by:
             reason = f"the budget ({journal.ended_by}) ended the run"
         return runner.has_ended
@@ -455,8 +433,8 @@ def _programs(setup: _Setup, search: Search, head: HeadJudge | None) -> dict[str
             program.score_chunk = head
         for _, predictor in program.named_predictors():
             known = STEPS.get(getattr(predictor, "name", ""))
-            if setup.critic is not None and known is not None and known.judges:
-                predictor.lm = setup.critic.lm
+            if setup.critic_lm and known and known.judges:
+                predictor.lm = setup.critic_lm.lm
     return programs
 
 

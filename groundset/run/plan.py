@@ -77,12 +77,10 @@ class Plan:
         """Begin with nothing made."""
         self.size = size
         self._passages, self._seed, self._once, self._partners = passages, seed, once, partners
-        self._quotas = {name: share for name, share in quotas(size, mix).items() if mix[name]}
+        self.quotas = quotas(size, {name: weight for name, weight in mix.items() if weight})
         self._kinds = {name: weight for name, weight in kinds.items() if weight}
-        self._rounds: list[dict[str, None]] = [
-            dict.fromkeys(passages),
-            *({} for _ in range(rounds - 1)),
-        ]
+        self._rounds = rounds
+        self._queue = dict.fromkeys(passages)  # those that were visited stand at the end again
         self._visits: Counter[str] = Counter()
         self._asked: dict[str, list[str]] = defaultdict(list)
         self._done: dict[str, set[str]] = defaultdict(
@@ -94,7 +92,7 @@ class Plan:
         self._asked_kinds: Counter[str] = Counter()
         self._surplus: dict[int, str] = {}
         self._promoted: list[int] = []
-        self._number = self._finished = self._good = 0
+        self._number = 0
         self.accepted: Counter[str] = Counter()
 
     @property
@@ -109,36 +107,33 @@ class Plan:
 
     def next(self) -> Task | None:
         """Return the next attempt; None if enough are in flight, or nothing is left to ask."""
-        for beyond in (False, True) if SIMPLE in self._quotas else (False,):
+        for beyond in (False, True) if SIMPLE in self.quotas else (False,):
             self._promote(beyond)
             if self.missing <= self.in_flight * self._share_good:
                 return None
-            # Quotas hold in the first round. What the documents do not yield then is made simple.
-            for chunks in (
-                self._rounds[:1] if SIMPLE in self._quotas and not beyond else self._rounds
-            ):
-                for chunk_id in chunks:
-                    if task := self._task(chunk_id, beyond):
-                        del chunks[chunk_id]
-                        self._flying[task.number] = task
-                        self._count(task.number, task.chunks, task.wanted)
-                        return task
+            for chunk_id in self._queue:
+                # Quotas hold at the first visit. What the documents do not yield then is made
+                # simple.
+                is_late = SIMPLE in self.quotas and not beyond and self._visits[chunk_id]
+                if not is_late and (task := self._task(chunk_id, beyond)):
+                    del self._queue[chunk_id]
+                    self._flying[task.number] = task
+                    self._count(task.number, task.chunks, task.wanted)
+                    return task
         return None
 
     def record(self, attempt: Attempt) -> None:
         """Take in a finished attempt."""
         first = attempt.chunks[0]
         if self._flying.pop(attempt.number, None) is None:
-            self._rounds[min(self._visits[first], len(self._rounds) - 1)].pop(first, None)
+            self._queue.pop(first, None)
             self._count(attempt.number, attempt.chunks, attempt.wanted)
-        self._finished += 1
         self._visits[first] += 1
         sample, rejects = attempt.result.sample, attempt.result.rejects
         questions = [reject.question for reject in rejects] + ([sample.question] if sample else [])
         for chunk_id in attempt.chunks:
             self._asked[chunk_id] += filter(None, questions)
         if sample is not None:
-            self._good += 1
             self._asked_kinds[str(sample.kind)] += 1
             if attempt.state == "accepted":
                 self.accepted[sample.evolution] += 1
@@ -146,9 +141,9 @@ class Plan:
                 self._surplus[attempt.number] = sample.evolution
         if attempt.result.exhausted:
             self._exhaust(attempt)
-        is_done = (self._once and sample) or self._done[first] >= self._quotas.keys()
-        if first in self._passages and self._visits[first] < len(self._rounds) and not is_done:
-            self._rounds[self._visits[first]][first] = None
+        is_done = (self._once and sample) or self._done[first] >= self.quotas.keys()
+        if first in self._passages and self._visits[first] < self._rounds and not is_done:
+            self._queue[first] = None
 
     def drop(self, task: Task) -> None:
         """Forget an attempt that was begun and will not be finished by this process."""
@@ -156,7 +151,7 @@ class Plan:
 
     def state_of(self, evolution: str, *, beyond: bool) -> State:
         """Return what becomes of a good question of a form."""
-        has_room = beyond or self.accepted[evolution] < self._quotas.get(evolution, 0)
+        has_room = beyond or self.accepted[evolution] < self.quotas.get(evolution, 0)
         return "accepted" if self.missing > 0 and has_room else "surplus"
 
     def take_promoted(self) -> list[int]:
@@ -176,7 +171,7 @@ class Plan:
 
     @property
     def _share_good(self) -> float:
-        return (self._good + 1) / (self._finished + 2)
+        return (self._asked_kinds.total() + 1) / (self._visits.total() + 2)
 
     def _task(self, chunk_id: str, beyond: bool) -> Task | None:
         """Return the attempt on a chunk; None if no form that is wanted can be asked about it."""
@@ -205,7 +200,7 @@ class Plan:
             seed=int(
                 hashlib.sha256(f"{self._seed} {chunk_id} {turn}".encode()).hexdigest()[:8], 16
             ),
-            is_last=turn + 1 >= len(self._rounds),
+            is_last=turn + 1 >= self._rounds,
             beyond=beyond,
         )
 
@@ -216,17 +211,17 @@ class Plan:
         flying = Counter(task.wanted[0] for task in self._flying.values())
 
         def missing(name: str) -> float:
-            return self._quotas[name] - self.accepted[name] - flying[name] * self._share_good
+            return self.quotas[name] - self.accepted[name] - flying[name] * self._share_good
 
         names = [
             name
-            for name in self._quotas
+            for name in self.quotas
             if (missing(name) > 0 or (beyond and name == SIMPLE))
             and name not in self._done[chunk_id]
             and (
                 name == SIMPLE
-                or SIMPLE not in self._quotas
-                or self._tried[name] < _TRIES * self._quotas[name]
+                or SIMPLE not in self.quotas
+                or self._tried[name] < _TRIES * self.quotas[name]
             )
             and (name not in EVOLUTIONS or EVOLUTIONS[name].applies(self._passages[chunk_id]))
         ]
@@ -255,9 +250,9 @@ class Plan:
         # The step `chunk` is one that no model can read.
         refused = [each.chunk_id for each in rejects if each.step in ("chunk", "score")]
         for chunk_id in refused:
-            self._done[chunk_id] |= set(self._quotas)
+            self._done[chunk_id] |= set(self.quotas)
         if not refused and MULTI not in wanted:
-            self._done[first] |= set(self._quotas) - {MULTI} if wanted & _FROM_SIMPLE else wanted
+            self._done[first] |= set(self.quotas) - {MULTI} if wanted & _FROM_SIMPLE else wanted
 
 
 def quotas(size: int, mix: Mapping[str, float]) -> dict[str, int]:

@@ -145,7 +145,7 @@ def test_program_of_guided_models(name, tmp_path, monkeypatch):
     made = compile_program(work.program, work, name, lm=lm, prompt_lm=opened(Writer()), calls=200)
     made.program.save(str(tmp_path / "program.json"))
     served = Guided(None, judge, score=judge)
-    Compiled(read_states(tmp_path / "program.json"), {}, {}).apply([served])
+    Compiled(read_states(tmp_path / "program.json")).apply([served])
     assert measure(served, work.testset, work.metric, lm=lm) == [1.0] * 3, (
         "without the passage that states no easy fact"
     )

@@ -149,7 +149,7 @@ def test_it_is_compiled_whole_and_each_step_gets_demos(tmp_path, monkeypatch):
     program.score = 0.9  # as MIPROv2 leaves it
     program.save(str(tmp_path / "program.json"))
     served = groundset.Staged()
-    Compiled(read_states(tmp_path / "program.json"), {}, {}).apply([served])
+    Compiled(read_states(tmp_path / "program.json")).apply([served])
     _, engine = made(served)
     turns = {name: len(request.messages) for name, request in engine.requests}
     assert turns == dict.fromkeys(steps - {"score_chunk"} | {"score"}, 3), "a demo and the passage"

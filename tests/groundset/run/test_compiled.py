@@ -36,7 +36,7 @@ def test_a_state_may_write_fewer_outputs(saved):
     state["config"] = {"adapter": "judge", "logprobs": 5}
     saved.write_text(json.dumps(state))
     program = OneChunk()
-    Compiled(read_states(saved.parent), {}, {}).apply([program])
+    Compiled(read_states(saved.parent)).apply([program])
     assert list(program.judge.signature.output_fields) == [
         "independent",
         "clear",

@@ -347,7 +347,7 @@ def test_compiled_states_are_served(opened, tmp_path, capsys):
     shutil.copytree(tmp_path / "data" / "compiled" / "head", folder / "head")
     run = opened.run(compiled=str(folder), size=2, mix="simple=1", quiet=False)
     assert run.record["compiled"]["steps"].keys() == {"judge"}
-    told = ": judge, the head of score; not used: the head of judge (only with --critic head)\n"
+    told = f"--compiled {folder}: judge, the head of score\n"
     assert told in capsys.readouterr().err
     assert any(
         str(request.system).startswith("Judge like an owl.")

@@ -20,6 +20,7 @@ from groundset.printing import say, say_lines
 from groundset.programs.errors import InputError
 from groundset.programs.text import tokens
 from groundset.programs.types import Reject
+from groundset.programs.users import Wording, asking, worded
 from groundset.retrieval.gold import gold
 from groundset.retrieval.index import last_rank, ranks_of, settled
 from groundset.retrieval.retrievers import bm25
@@ -50,8 +51,9 @@ class ReportOptions(Options):
     """Write an HTML report on a run.
 
     Its sections are the questions with their answers and evidence, what was made and refused,
-    retrieval, variety and cost. The page is one file that loads nothing. With --queries, it sets
-    the wording of the questions beside that of your users.
+    retrieval, variety and cost. The page is one file that loads nothing. The wording of the
+    questions stands beside what the writer was told (`generate --users`) and, with --queries,
+    beside that of your users.
     """
 
     run: Path = option(..., "Folder of the run.", metavar="RUN", argument=True)
@@ -114,8 +116,8 @@ def report_record(run: Run, queries: Run | None = None) -> Figures:
         "made": _made(run),
         "retrieval": _retrieval(run),
         "variety": _variety(run),
+        "wording": _wording(run, queries),
         "cost": _cost(run),
-        **({"queries": _wording(queries)} if queries else {}),
     }
 
 
@@ -241,19 +243,42 @@ def _variety(run: Run) -> Figures:
             (tokens(sample.question) or [""])[0][:_LONGEST_WORD] for sample in samples
         ),
         "languages": frequencies(sample.language for sample in samples),
-        **_wording(run),
         "answer_words": quartiles([len(tokens(sample.answer)) for sample in samples]),
     }
 
 
-def _wording(run: Run) -> Figures:
-    """Return how long questions are, and which share of their content words stands near their
-    gold.
+def _wording(run: Run, queries: Run | None) -> Figures:
+    """Return how questions are worded: as the writer was told, if it put them as users would, in
+    the set, and in the user's own queries.
     """
-    side = side_of(run.samples, run.chunks)
+    found = {"set": run} | ({"queries": queries} if queries else {})
+    rows = {}
+    for name, each in found.items():
+        side = side_of(each.samples, each.chunks)
+        asked = [worded(sample.question) for sample in each.samples]
+        rows[name] = _worded(asked, side.shared_words(each.documents))
+    made = run.record["configuration"]
+    users = asking(made.get("users", ""), made.get("like", ()))
+    seeds = [each.metadata["seed_question"] for each in run if "situation" in each.metadata]
+    told = list(map(users.drawn, seeds)) if users else []
+    wanted = {"wanted": _worded(told, [each.shared for each in told])} if told else {}
+    return wanted | rows
+
+
+def _worded(questions: Sequence[Wording], shared: Sequence[float]) -> Figures:
+    """Return how long questions are, which share of their content words stands near their gold, and
+    how many are put in which way.
+    """
+
+    def part(of: Iterable[bool]) -> Figures | None:
+        return share(sum(of), len(questions))
+
     return {
-        "question_words": quartiles(side.lengths()),
-        "shared_words": quartiles(side.shared_words(run.documents)),
+        "words": quartiles([each.words for each in questions]),
+        "shared_words": quartiles(shared),
+        "no_question_mark": part(not each.mark for each in questions),
+        "several_sentences": part(each.several for each in questions),
+        "no_punctuation": part(each.bare for each in questions),
     }
 
 

@@ -14,10 +14,8 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
-from groundset.corpus.own import OFFSETS
+from groundset.corpus.own import OF_AUTORAG, OFFSETS
 from groundset.exports.sets import EvaluationSet
-
-OWN = frozenset((OFFSETS, "last_modified_datetime", "prev_id", "next_id", "title", "document_id"))
 
 
 def write_corpus(found: EvaluationSet, folder: Path) -> None:
@@ -49,7 +47,7 @@ def write_corpus(found: EvaluationSet, folder: Path) -> None:
         "document_id": [chunk.doc_id for chunk in chunks],
     }
     others = {key for chunk in chunks for key, value in chunk.metadata.items() if value is not None}
-    for key in sorted(others - OWN):
+    for key in sorted(others - OF_AUTORAG):
         metadata[key] = _column([chunk.metadata.get(key) for chunk in chunks])
     columns = {
         "doc_id": [chunk.chunk_id for chunk in chunks],

@@ -8,7 +8,7 @@ import os
 import re
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, NamedTuple
 from urllib.parse import urlsplit
@@ -39,7 +39,7 @@ from groundset.run.record import listed
 from groundset.run.run import open_run
 
 CARD, PROVENANCE = "README.md", "groundset.json"
-_DATA = tuple(f"/data/{config}/*-?????-of-?????.parquet" for config in (QA, CORPUS))
+_DATA = re.compile(rf"data/(?:{QA}|{CORPUS})/[^/]+-\d{{5}}-of-\d{{5}}\.parquet")
 _LICENCE = re.compile(r"[a-z0-9][a-z0-9.+-]*")
 _ROW_GROUP = 20_000  # rows; tens of megabytes, the unit in which viewers and streams read
 _KIND = "dataset"
@@ -143,43 +143,28 @@ def push_run(options: PushOptions) -> Pushed:
         with whole_folder(options.out, last=CARD, checked=True) as temporary:
             _write(published, options, temporary)
         return pushed
-    with _hub(options.repo) as api, TemporaryDirectory(prefix="groundset-") as folder:
+    with TemporaryDirectory(prefix="groundset-") as folder:
         _write(published, options, Path(folder))
-        return _upload(api, options, Path(folder), pushed)
+        with _hub(options.repo) as api:
+            return _upload(api, options, Path(folder), pushed)
 
 
 def _portable(found: EvaluationSet) -> EvaluationSet:
-    """Replace paths of this or another machine: by the name of the file, and in ids by a digest.
-
-    Of the metadata of samples only what has a column is kept.
-    """
+    """Replace paths of this or another machine: by the name of the file, and in ids by a digest."""
 
     def named(name: str) -> str:
         return text_id(name) if is_local(name) else name
 
     def moved(chunk: Chunk) -> Chunk:
-        return chunk.model_copy(
-            update={
-                "chunk_id": named(chunk.chunk_id),
-                "doc_id": named(chunk.doc_id),
-                "path": public_name(chunk.path),
-                "title": public_name(chunk.title),
-                "headings": tuple(map(public_name, chunk.headings)),
-                "metadata": {},
-            }
-        )
+        ids = {"chunk_id": named(chunk.chunk_id), "doc_id": named(chunk.doc_id)}
+        names = {"path": public_name(chunk.path), "title": public_name(chunk.title)}
+        return chunk.model_copy(update=ids | names)
 
     def changed(sample: Sample) -> Sample:
+        groups = tuple(tuple(map(named, group)) for group in sample.retrieval_gt)
+        contexts = tuple(map(moved, sample.contexts))
         return sample.model_copy(
-            update={
-                "id": named(sample.id),
-                "evolution": public_name(sample.evolution),
-                "language": public_name(sample.language),
-                "contexts": tuple(map(moved, sample.contexts)),
-                "retrieval_gt": tuple(tuple(map(named, group)) for group in sample.retrieval_gt),
-                "kind": sample.kind and public_name(sample.kind),
-                "metadata": {},
-            }
+            update={"id": named(sample.id), "contexts": contexts, "retrieval_gt": groups}
         )
 
     samples, chunks = list(map(changed, found.samples)), list(map(moved, found.chunks))
@@ -233,11 +218,7 @@ def _upload(api: Any, options: PushOptions, folder: Path, pushed: Pushed) -> Pus
     paths = sorted(
         path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file()
     )
-    old = [
-        path
-        for path in known
-        if path not in paths and any(map(PurePosixPath("/", path).match, _DATA))
-    ]
+    old = [path for path in known if _DATA.fullmatch(path) and path not in paths]
     say(f"texts go to {urlsplit(host).netloc}", err=True)
     with ExitStack() as stack:
         # Open files are uploaded with Git LFS, paths with Xet, which not all endpoints speak.
@@ -257,6 +238,15 @@ def _upload(api: Any, options: PushOptions, folder: Path, pushed: Pushed) -> Pus
     return pushed._replace(
         url=url, is_private=bool(info.private), is_changed=commit.oid != info.sha
     )
+
+
+# By the status of an answer.
+_MENDS = {
+    401: "set HF_TOKEN to a token with write access, or run `hf auth login`",
+    403: "set HF_TOKEN to a token with write access to {repo}, or name one of your own",
+    404: "check the spelling of {repo}, and that your token may write there",
+    412: "{repo} was changed during the push; run the command again",
+}
 
 
 @contextmanager
@@ -300,45 +290,20 @@ def _hub(repo: str) -> Iterator[Any]:
         hub.logging.set_verbosity(verbosity)
 
 
-_BY_STATUS = {
-    401: "{host} refuses the token; set HF_TOKEN to one with write access, or run `hf auth login`",
-    403: (
-        "the token has no write access to {repo};"
-        " set HF_TOKEN to another, or name a repository of your own"
-    ),
-    404: (
-        "{repo} does not exist on {host}, or the token has no access;"
-        " check the spelling of the owner"
-    ),
-    412: "{repo} was changed during the push; run the command again",
-    429: "{host}: too many requests; wait a few minutes and run the command again",
-}
-
-
 def _explained(error: BaseException, repo: str, host: str) -> str:
-    import httpx
     from huggingface_hub.errors import HfHubHTTPError, OfflineModeIsEnabled
 
     if isinstance(error, OfflineModeIsEnabled):
         return "HF_HUB_OFFLINE or TRANSFORMERS_OFFLINE is set; unset it"
     if isinstance(error, HfHubHTTPError):
-        status, said = error.response.status_code, error.server_message
-        if status >= 500:
-            return f"{host} failed ({status}); {repo} is unchanged; run the command again"
-        return _BY_STATUS.get(status, f"{{host}} refuses the request ({status}: {said})").format(
-            host=host, repo=repo
-        )
+        status = error.response.status_code
+        mend = _MENDS.get(status, "run the command again later").format(repo=repo)
+        return f"{host} refuses the request ({status}: {error.server_message}); {mend}"
     if error.__cause__ is not None and isinstance(error, RuntimeError | OSError):
         return _explained(error.__cause__, repo, host)  # the client wraps errors of single files
-    if isinstance(error, httpx.HTTPError | ConnectionError | TimeoutError):
-        return (
-            f"{host} cannot be reached ({str(error) or type(error).__name__});"
-            " run the command again later"
-        )
-    if isinstance(error, OSError):
-        return f"cannot read or write a local file: {error}"
     if str(error).startswith("Invalid metadata"):
         return f"{host} refuses the card: {error}"
     return (
-        f"{host} does not answer like the Hub ({type(error).__name__}: {error}); check HF_ENDPOINT"
+        f"{host} cannot be reached, or does not answer like the Hub"
+        f" ({type(error).__name__}: {error}); run the command again later, or check HF_ENDPOINT"
     )

@@ -98,7 +98,10 @@ def test_runs_that_contradict_each_other_are_not_joined():
             {"format": "autorag", "splits": "a=0.5,b=0.5"},
             "splits: only for beir, csv, deepeval, hf, inspect, ",
         ),
-        ({"format": "csv", "splits": "a=1,b=0.5"}, "splits a=1,b=0.5: write each split with its share"),
+        (
+            {"format": "csv", "splits": "a=1,b=0.5"},
+            "splits a=1,b=0.5: write each split with its share",
+        ),
         ({"format": "csv", "splits": {"all": 1}}, "'all' cannot be the name of a split"),
         ({"format": "csv", "splits": "a=nan,b=0.5"}, "write each split with its share"),
         (

@@ -2,13 +2,11 @@
 :data:`groundset.exports.formats.EXPORTS`.
 
 It holds every chunk. AutoRAG compares times without time zones, so `last_modified_datetime` is
-naive UTC. Other metadata of a chunk is kept under its name; `start_end_idx` of an imported chunk is
-the one that it came with.
+naive UTC. Other metadata of a chunk is kept under its name, as text; `start_end_idx` of an imported
+chunk that does not fit its document is the one that it came with.
 """
 
-import io
 import json
-from collections.abc import Sequence
 from datetime import UTC, datetime
 from itertools import pairwise
 from pathlib import Path
@@ -48,7 +46,8 @@ def write_corpus(found: EvaluationSet, folder: Path) -> None:
     }
     others = {key for chunk in chunks for key, value in chunk.metadata.items() if value is not None}
     for key in sorted(others - OF_AUTORAG):
-        metadata[key] = _column([chunk.metadata.get(key) for chunk in chunks])
+        values = [chunk.metadata.get(key) for chunk in chunks]
+        metadata[key] = pa.array(list(map(_text, values)), pa.string())
     columns = {
         "doc_id": [chunk.chunk_id for chunk in chunks],
         "contents": [chunk.text for chunk in chunks],
@@ -63,18 +62,7 @@ def write_corpus(found: EvaluationSet, folder: Path) -> None:
         pq.write_table(pa.table(columns), file)
 
 
-def _column(values: Sequence[Any]) -> Any:
-    """Return an Arrow column; values without a common Parquet type, such as empty objects, become
-    JSON.
-    """
-    import pyarrow as pa
-    import pyarrow.parquet as pq
-
-    try:
-        column = pa.array(values)
-        pq.write_table(pa.table([column[:0]], ["tried"]), io.BytesIO())
-    except (pa.ArrowException, OverflowError):
-        return pa.array(
-            [None if value is None else json.dumps(value, ensure_ascii=False) for value in values]
-        )
-    return column
+def _text(value: Any) -> str | None:
+    """Return a value as text, so that types do not depend on values."""
+    is_text = value is None or isinstance(value, str)
+    return value if is_text else json.dumps(value, ensure_ascii=False)

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 from groundset.exports.autorag import write_corpus
 from groundset.exports.dataset import records
 from groundset.exports.sets import EvaluationSet, relevant_ids
-from groundset.exports.tables import File, Row, filled
+from groundset.exports.tables import File, Row
 from groundset.programs.types import COLUMNS, Chunk
 from groundset.run.record import question_row, sample_row
 
@@ -44,11 +44,6 @@ def questions(content: EvaluationSet) -> Iterator[Row]:
                 chunk.model_dump(mode="json", exclude={"metadata"}) for chunk in sample.contexts
             ],
         }
-
-
-def conversations(content: EvaluationSet) -> Iterator[Row]:
-    """Yield the questions that end a conversation; most tools cannot hold both kinds in one set."""
-    return (row for row in questions(content) if row["conversation"])
 
 
 def judgements(content: EvaluationSet) -> Iterator[Row]:
@@ -87,11 +82,9 @@ class Export(NamedTuple):
             self.write(content, folder)
 
 
-def _one(
-    name: str, columns: Any, about: str = "", *, ascii: bool = False, splits: bool = True
-) -> Export:
+def _one(name: str, columns: Any, about: str = "", *, splits: bool = True) -> Export:
     """Return a format that is one file of questions."""
-    return Export({name: File(questions, columns, ascii)}, about, splits)
+    return Export({name: File(questions, columns)}, about, splits)
 
 
 def _bedrock_turns(row: Row) -> list[Row]:
@@ -105,24 +98,6 @@ def _ragas_synthesizer(row: Row) -> str:
     return f"{hops}_hop_specific_query_synthesizer"
 
 
-def _ragas_sources(row: Row) -> list[Row]:
-    columns = {
-        "filename": "path",
-        "title": "title",
-        "document_id": "doc_id",
-        "chunk_id": "chunk_id",
-    }
-    return [filled(columns, chunk) for chunk in row["provenance"]]
-
-
-def _ragas_turns(row: Row) -> list[Row]:
-    types = {"user": "human", "assistant": "ai"}
-    return [
-        {"content": turn["content"], "type": types.get(turn["role"], turn["role"])}
-        for turn in row["conversation"]
-    ]
-
-
 def _names(text: str) -> tuple[str, ...]:
     """Return columns that are called like their values."""
     return tuple(text.split())
@@ -131,10 +106,10 @@ def _names(text: str) -> tuple[str, ...]:
 _ABOUT = _names("evolution kind language split retrieval_gt answerable")
 _CHUNK = tuple(name for name in Chunk.model_fields if name != "metadata")
 _METADATA = {name: name for name in (*_ABOUT, *_names("paths chunk_ids rank probability"))}
-_METADATA["answer_variants?"] = "other_answers"
+_METADATA |= {"answer_variants?": "other_answers", "conversation?": "conversation"}
 # Services that trace applications keep what is asked, what is expected, and what else is known, as
 # objects each.
-_ASKED = {"question": "question", "conversation?": "conversation"}
+_ASKED = {"question": "question"}
 _EXPECTED = {"answer": "answer", "contexts": "gold"}
 
 TABLES: Mapping[str, File] = {
@@ -178,25 +153,20 @@ _CSV = _names(
     " answerable conversation rank probability"
 )
 # As `EvaluationDataset.add_goldens_from_json_file` of DeepEval 4.3.1 reads them.
-_GOLDEN = {"name": "id", "context": "gold", "additional_metadata": _METADATA}
-_DEEPEVAL_GOLDEN = {
-    **_GOLDEN,
+_GOLDEN = {
+    "name": "id",
     "input": "question",
     "expected_output": "answer",
+    "context": "gold",
     "source_file": "path",
-}
-_DEEPEVAL_CONVERSATION = {
-    **_GOLDEN,
-    "scenario": "question",
-    "expected_outcome": "answer",
-    "turns": "conversation",
+    "additional_metadata": _METADATA,
 }
 _SAMPLE = {name: name for name in COLUMNS} | {"split?": "split"}
 # A table for the page, which takes the columns in this order, and arguments of
 # `create_dataset_item`.
 _LANGFUSE = {"input": _ASKED, "expected_output": _EXPECTED, "metadata": _METADATA, "id": "id"}
-# `SingleTurnSample`, `Testset` and `MultiTurnSample` of Ragas 0.4.3, which know no alternatives,
-# and `DataRow` of 0.1.21. Retrieval is measured against the contexts.
+# `SingleTurnSample` and `Testset` of Ragas 0.4.3, which know no alternatives. Retrieval is measured
+# against the contexts.
 _RAGAS = {
     "user_input": "question",
     "reference": "answer",
@@ -204,15 +174,6 @@ _RAGAS = {
     "reference_context_ids": "gold_ids",
     "synthesizer_name": _ragas_synthesizer,
 }
-_RAGAS_0_1 = {
-    "question": "question",
-    "contexts": "gold",
-    "ground_truth": "answer",
-    "evolution_type": "evolution",
-    "metadata": _ragas_sources,
-    "episode_done": True,
-}
-_RAGAS_CONVERSATION = {"reference": "answer", "user_input": _ragas_turns}
 
 EXPORTS: Mapping[str, Export] = {
     # As `transform_benchmark.py` of Auto RAG Eval makes it.
@@ -246,7 +207,6 @@ EXPORTS: Mapping[str, Export] = {
         "prompts.jsonl",
         {"conversationTurns": _bedrock_turns},
         "(for Amazon Bedrock)",
-        ascii=True,
         splits=False,
     ),
     "beir": Export(
@@ -260,12 +220,7 @@ EXPORTS: Mapping[str, Export] = {
         {"questions.csv": File(questions, _CSV), "corpus.csv": TABLES[CORPUS]},
         "(for spreadsheets)",
     ),
-    "deepeval": Export(
-        {
-            "goldens.json": File(questions, _DEEPEVAL_GOLDEN),
-            "conversations.json": File(conversations, _DEEPEVAL_CONVERSATION),
-        },
-    ),
+    "deepeval": _one("goldens.json", _GOLDEN),
     "hf": Export(TABLES, "(for load_from_disk of datasets)"),
     # As `json_dataset` of Inspect reads samples.
     "inspect": _one(
@@ -274,7 +229,7 @@ EXPORTS: Mapping[str, Export] = {
             "id": "id",
             "input": "question",
             "target": "answer",
-            "metadata": {**_METADATA, "contexts": "gold", "conversation?": "conversation"},
+            "metadata": {**_METADATA, "contexts": "gold"},
         },
         "(for Inspect AI)",
     ),
@@ -288,7 +243,7 @@ EXPORTS: Mapping[str, Export] = {
     "langfuse": Export(
         {
             "items.csv": File(questions, _LANGFUSE),
-            "items.jsonl": File(questions, _LANGFUSE, ascii=True),
+            "items.jsonl": File(questions, _LANGFUSE),
         },
     ),
     # As `Client.create_examples` takes them. `outputs` is the name in its interface and in all
@@ -301,7 +256,6 @@ EXPORTS: Mapping[str, Export] = {
             "metadata": {"id": "id", **_METADATA},
             "split?": "split",
         },
-        ascii=True,
     ),
     # As `merge_records` of MLflow 3.17 takes them; `export_run` merges them.
     MLFLOW: Export(
@@ -317,12 +271,10 @@ EXPORTS: Mapping[str, Export] = {
             "input": "question",
             "expected_output": "answer",
             "reference_contexts": "gold",
-            "conversation?": "conversation",
             "metadata": _METADATA,
         },
     ),
-    # As `Client.datasets.create_dataset` takes examples; the page reads it, too, if lines are those
-    # of ASCII.
+    # As `Client.datasets.create_dataset` takes examples; the page reads it, too.
     "phoenix": _one(
         "examples.jsonl",
         {
@@ -332,7 +284,6 @@ EXPORTS: Mapping[str, Export] = {
             "metadata": _METADATA,
             "splits?": "split",
         },
-        ascii=True,
     ),
     # Test cases; of a list of texts, promptfoo would make a case each. What to assert is left to
     # `defaultTest`.
@@ -348,12 +299,5 @@ EXPORTS: Mapping[str, Export] = {
             },
         },
     ),
-    "ragas": Export(
-        {
-            "testset.jsonl": File(questions, _RAGAS, ascii=True),
-            "testset-0.1.jsonl": File(questions, _RAGAS_0_1, ascii=True),
-            "conversations.jsonl": File(conversations, _RAGAS_CONVERSATION, ascii=True),
-        },
-        splits=False,
-    ),
+    "ragas": _one("testset.jsonl", _RAGAS, splits=False),
 }

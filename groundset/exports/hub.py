@@ -5,15 +5,14 @@ token is never stored or shown.
 """
 
 import os
-import re
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any, NamedTuple
+from typing import Annotated, Any, NamedTuple
 from urllib.parse import urlsplit
 
-from pydantic import field_validator
+from pydantic import StringConstraints, field_validator
 
 from groundset import __version__
 from groundset.exports.card import (
@@ -26,10 +25,10 @@ from groundset.exports.card import (
     public_record,
 )
 from groundset.exports.formats import CORPUS, QA, TABLES
-from groundset.exports.sets import EvaluationSet, Shares, joined
+from groundset.exports.sets import EvaluationSet, SetOptions, joined
 from groundset.files import json_text, whole_folder, write_text
 from groundset.models.fetch import online
-from groundset.options import Options, option
+from groundset.options import option
 from groundset.printing import say
 from groundset.privacy import without_secrets
 from groundset.programs.errors import GroundsetError, HubError, InputError
@@ -39,14 +38,13 @@ from groundset.run.record import listed
 from groundset.run.run import open_run
 
 CARD, PROVENANCE = "README.md", "groundset.json"
-_DATA = re.compile(rf"data/(?:{QA}|{CORPUS})/[^/]+-\d{{5}}-of-\d{{5}}\.parquet")
-_LICENCE = re.compile(r"[a-z0-9][a-z0-9.+-]*")
+_TABLES = [f"data/{config}/*-?????-of-?????.parquet" for config in (QA, CORPUS)]
 _ROW_GROUP = 20_000  # rows; tens of megabytes, the unit in which viewers and streams read
 _KIND = "dataset"
 _TIMEOUT = 120.0  # seconds without an answer; the Hub's client would wait for ever
 
 
-class PushOptions(Options):
+class PushOptions(SetOptions):
     """Publish a run on the Hugging Face Hub.
 
     Uploads the questions, the corpus and a dataset card in one commit. The token is read from
@@ -56,18 +54,12 @@ class PushOptions(Options):
 
     run: Path = option(..., "The folder of the run.", metavar="RUN", argument=True)
     repo: str = option(..., "The dataset; created if missing.", metavar="OWNER/NAME")
-    licence: str = option(
+    licence: Annotated[str, StringConstraints(strip_whitespace=True, to_lower=True)] = option(
         ...,
         "The licence of the texts, as the Hub's identifier: cc-by-4.0, apache-2.0, other ...",
         metavar="ID",
     )
     private: bool = option(False, "Create a private dataset.")
-    signed: bool = option(False, "Only samples that a reviewer signed and none refused.")
-    splits: Shares | None = option(
-        None,
-        "Shares of splits, such as train=0.8,test=0.2; a document is never in two.",
-        metavar="NAME=SHARE,...",
-    )
     replace_card: bool = option(
         False, "Replace a card (README.md) of the Hub that groundset did not write."
     )
@@ -85,15 +77,6 @@ class PushOptions(Options):
         if "/" not in repo:
             raise ValueError("must be owner/name")
         return repo
-
-    @field_validator("licence")
-    @classmethod
-    def _check_licence(cls, licence: str) -> str:
-        if not _LICENCE.fullmatch(licence.strip().lower()):
-            raise ValueError(
-                "use an identifier of the Hub such as cc-by-4.0 or apache-2.0, or other"
-            )
-        return licence.strip().lower()
 
 
 class Pushed(NamedTuple):
@@ -193,8 +176,6 @@ def _upload(api: Any, options: PushOptions, folder: Path, pushed: Pushed) -> Pus
     """Upload a folder in one commit that names its parent, so that an interrupted push changes
     nothing.
     """
-    from huggingface_hub import CommitOperationAdd, CommitOperationDelete
-
     repo = options.repo
     host = without_secrets(api.endpoint)
     url = f"{host}/datasets/{repo}"
@@ -204,37 +185,26 @@ def _upload(api: Any, options: PushOptions, folder: Path, pushed: Pushed) -> Pus
         raise InputError(
             f"--private: {url} is public; make it private in its settings, or name another --repo"
         )
-    known = api.list_repo_files(repo, repo_type=_KIND, revision=info.sha)
-    if CARD in known and not options.replace_card:
+    at = {"repo_type": _KIND, "revision": info.sha}
+    if api.file_exists(repo, CARD, **at) and not options.replace_card:
         with TemporaryDirectory(prefix="groundset-") as place:
-            got = api.hf_hub_download(
-                repo, CARD, repo_type=_KIND, revision=info.sha, local_dir=place
-            )
+            got = api.hf_hub_download(repo, CARD, **at, local_dir=place)
             if MARKER.encode() not in Path(got).read_bytes():
                 raise InputError(
                     f"{url}: its {CARD} was not written by groundset;"
                     " keep a copy of what you need, then use --replace-card"
                 )
-    paths = sorted(
-        path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file()
-    )
-    old = [path for path in known if _DATA.fullmatch(path) and path not in paths]
     say(f"texts go to {urlsplit(host).netloc}", err=True)
-    with ExitStack() as stack:
-        # Open files are uploaded with Git LFS, paths with Xet, which not all endpoints speak.
-        added = [
-            CommitOperationAdd(path, stack.enter_context((folder / path).open("rb")))
-            for path in paths
-        ]
-        commit = api.create_commit(
-            repo,
-            [*added, *map(CommitOperationDelete, old)],
-            repo_type=_KIND,
-            commit_message=(
-                f"Evaluation set of {pushed.questions} questions and {pushed.chunks} passages"
-            ),
-            parent_commit=info.sha,
-        )
+    commit = api.upload_folder(
+        repo_id=repo,
+        repo_type=_KIND,
+        folder_path=folder,
+        delete_patterns=_TABLES,
+        commit_message=(
+            f"Evaluation set of {pushed.questions} questions and {pushed.chunks} passages"
+        ),
+        parent_commit=info.sha,
+    )
     return pushed._replace(
         url=url, is_private=bool(info.private), is_changed=commit.oid != info.sha
     )
@@ -265,6 +235,8 @@ def _hub(repo: str) -> Iterator[Any]:
     session, verbosity = get_session(), hub.logging.get_verbosity()
     timeout, session.timeout = session.timeout, httpx.Timeout(_TIMEOUT)
     hub.logging.set_verbosity_error()  # its warnings may contain signed upload URLs
+    # By Xet, a folder may become several commits, and not all endpoints speak it.
+    disabled, constants.HF_HUB_DISABLE_XET = constants.HF_HUB_DISABLE_XET, True
     try:
         with online():
             yield HfApi(
@@ -286,6 +258,7 @@ def _hub(repo: str) -> Iterator[Any]:
         message = without_secrets(_explained(error, repo, without_secrets(endpoint)))
         raise HubError(" ".join(message.replace(token, "(the token)").split())) from error
     finally:
+        constants.HF_HUB_DISABLE_XET = disabled
         session.timeout = timeout
         hub.logging.set_verbosity(verbosity)
 

@@ -13,6 +13,7 @@ from typing import Annotated, NamedTuple
 
 from pydantic import AfterValidator, BeforeValidator
 
+from groundset.options import Options, option
 from groundset.programs.errors import InputError
 from groundset.programs.text import tokens
 from groundset.programs.types import Chunk, Document, Sample
@@ -23,6 +24,36 @@ from groundset.run.values import parse_mix
 # `datasets` reads "all" as every split; some formats name files so.
 _NAME = re.compile(r"(?!all\b)\w{1,60}", re.ASCII)
 _Name = tuple[str, str]  # of a document or a question
+
+
+def _checked(shares: dict[str, float]) -> dict[str, float]:
+    """Check the shares of splits.
+
+    Raises:
+        ValueError: a name cannot be that of a split, or the shares do not add up to 1.
+    """
+    wrong = [name for name in shares if not _NAME.fullmatch(name)]
+    if wrong:
+        raise ValueError(f"{wrong[0]!r} cannot be the name of a split; use letters, digits and _")
+    if not abs(sum(shares.values()) - 1) < 1e-6 or min(shares.values()) <= 0:
+        raise ValueError(
+            "write each split with its share, such as train=0.8,test=0.2; they must add up to 1"
+        )
+    return shares
+
+
+Shares = Annotated[dict[str, float], BeforeValidator(parse_mix), AfterValidator(_checked)]
+
+
+class SetOptions(Options):
+    """Which samples of a run go out."""
+
+    splits: Shares | None = option(
+        None,
+        "Shares of splits, such as train=0.8,test=0.2; a document is never in two.",
+        metavar="NAME=SHARE,...",
+    )
+    signed: bool = option(False, "Only samples that a reviewer signed and none refused.")
 
 
 class EvaluationSet(NamedTuple):
@@ -112,25 +143,6 @@ def relevant_ids(sample: Sample) -> list[str]:
     return list(dict.fromkeys(name for group in sample.retrieval_gt for name in group))
 
 
-def _checked(shares: dict[str, float]) -> dict[str, float]:
-    """Check the shares of splits.
-
-    Raises:
-        ValueError: a name cannot be that of a split, or the shares do not add up to 1.
-    """
-    wrong = [name for name in shares if not _NAME.fullmatch(name)]
-    if wrong:
-        raise ValueError(f"{wrong[0]!r} cannot be the name of a split; use letters, digits and _")
-    if not abs(sum(shares.values()) - 1) < 1e-6 or min(shares.values()) <= 0:
-        raise ValueError(
-            "write each split with its share, such as train=0.8,test=0.2; they must add up to 1"
-        )
-    return shares
-
-
-Shares = Annotated[dict[str, float], BeforeValidator(parse_mix), AfterValidator(_checked)]
-
-
 def split(
     samples: Sequence[Sample], chunks: Sequence[Chunk], shares: Mapping[str, float]
 ) -> dict[str, str]:
@@ -178,9 +190,8 @@ def _spread(sizes: Mapping[_Name, int], shares: Mapping[str, float]) -> dict[_Na
     )
     for left, name in zip(range(len(names), 0, -1), names, strict=True):
         empty = lacking.keys() - split_of.values()
-        split = max(
-            empty if left <= len(empty) else lacking, key=lambda split: (lacking[split], split)
-        )
+        wanted = empty if left <= len(empty) else lacking
+        split = min(wanted, key=lambda split: (-lacking[split], split))
         lacking[split] -= sizes[name]
         split_of[name] = split
     return split_of

@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from groundset.exports.sets import EvaluationSet
-from groundset.files import encodable
 from groundset.rows import csv_cell
 
 Row = Mapping[str, Any]
@@ -25,7 +24,6 @@ class File(NamedTuple):
 
     of: Callable[[EvaluationSet], Iterable[Row]]  # yields the rows; ``split`` is the split of a row
     columns: Any
-    ascii: bool = False  # whether the tool opens JSON lines in the encoding of the machine
 
     def tables(self, found: EvaluationSet) -> dict[str, Any]:
         """Return an Arrow table for each split."""
@@ -49,25 +47,22 @@ class File(NamedTuple):
                 self._write(folder / name, chain([first], rows))
 
     def _write(self, file: Path, rows: Iterable[Row]) -> None:
-        """Write rows; .json in ASCII, because tools open it in the encoding of the machine."""
+        """Write rows, as JSON in ASCII, because tools open it in the encoding of the machine."""
         if file.suffix == ".parquet":
             import pyarrow.parquet as pq
 
             with file.open("wb") as stream:  # Arrow cannot open paths that are not UTF-8
                 pq.write_table(arrow_table(self.columns, rows), stream)
             return
+        is_csv = file.suffix == ".csv"
         # The byte order mark tells Excel the encoding.
-        with file.open(
-            "w", encoding="utf-8-sig" if file.suffix == ".csv" else "utf-8", newline=""
-        ) as text:
+        encoding = "utf-8-sig" if is_csv else "utf-8"
+        with file.open("w", encoding=encoding, newline="") as text:
             if file.suffix == ".json":
                 text.write(json.dumps(list(rows), indent=2) + "\n")
             elif file.suffix == ".jsonl":
-                text.writelines(
-                    encodable(json.dumps(row, ensure_ascii=self.ascii)) + "\n" for row in rows
-                )
+                text.writelines(json.dumps(row) + "\n" for row in rows)
             else:
-                is_csv = file.suffix == ".csv"
                 dialect, end = ("excel", "\r\n") if is_csv else ("excel-tab", "\n")
                 writer = csv.writer(text, dialect, lineterminator=end)
                 writer.writerow(self.columns)

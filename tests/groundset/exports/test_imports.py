@@ -145,8 +145,8 @@ def test_autorag_keeps_rows_offsets_and_metadata(tmp_path):
             assert row[name] == before[name]
     assert corpus[0]["start_end_idx"] == [7, 9], "though it does not fit"
     first, second, third = (row["metadata"] for row in corpus)
-    assert first["tags"] == ["a", "b"]
-    assert first["box"]["x"] == 1.5
+    assert first["tags"] == '["a", "b"]'
+    assert first["page"] == "3"
     assert second["lang"] == more[1]["lang"]
     assert second["page"] is None
     assert third["seen"] == "2020-01-02T00:00:00"

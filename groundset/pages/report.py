@@ -13,11 +13,10 @@ import numpy as np
 
 from groundset import __version__, stats
 from groundset.agreement import own_questions, side_of
-from groundset.files import check_target, is_stream, json_text, write_text
+from groundset.files import is_stream, json_text, write_text
 from groundset.options import Options, option
 from groundset.pages.html import render
 from groundset.printing import say, say_lines
-from groundset.programs.errors import InputError
 from groundset.programs.text import tokens
 from groundset.programs.types import Reject
 from groundset.programs.users import Wording, asking, worded
@@ -76,19 +75,14 @@ def report(options: ReportOptions) -> Path | None:
         InputError: a folder holds no run, or the page cannot be written.
         RunError: a run is damaged.
     """
-    out = options.out
-    if out is not None:
-        check_target(out)
-        if not is_stream(out) and out.suffix.lower() != ".html":
-            raise InputError(f"--out {out}: must end with .html")
     run = open_run(options.run)
     queries = own_questions(options.queries, "--queries", run) if options.queries else None
     if options.as_json:
         say_lines(json_text(report_record(run, queries), indent=2))
         return None
-    page = out or run.folder / NAME
-    text = report_page(run, queries)
-    write_text(page, text, follow=out is not None)  # a link in the place of our own is replaced
+    page = options.out or run.folder / NAME
+    # A link in the place of our own is replaced.
+    write_text(page, report_page(run, queries), follow=options.out is not None)
     if not is_stream(page):
         say(f"report: {page}")
     return page
@@ -148,7 +142,6 @@ def _made(run: Run) -> Figures:
         run.chunks[reject.chunk_id].doc_id for reject in refused if reject.chunk_id in run.chunks
     )
     documents = sorted(run.documents.values(), key=lambda document: -chunks[document.doc_id])
-    titles = Counter(document.title for document in documents)
     return {
         "samples": len(run.samples),
         "asked": run.record["asked"],
@@ -163,11 +156,7 @@ def _made(run: Run) -> Figures:
         "unasked": unasked([*run.chunks.values()], run.samples),
         "by_document": [
             {
-                "document": (
-                    f"{each.title} ({each.path})"
-                    if each.title and titles[each.title] > 1
-                    else each.title or each.path
-                ),
+                "title": each.title,
                 "path": each.path,
                 "chunks": chunks[each.doc_id],
                 "samples": made[each.doc_id],

@@ -6,7 +6,6 @@ from html.parser import HTMLParser
 
 import pytest
 from pages_run import ASKED, EVIL, EVILS, review
-from refusal import refuses
 
 from groundset.pages.report import ReportOptions, report, report_page, report_record
 from groundset.programs.users import USERS
@@ -193,8 +192,6 @@ def test_where_the_page_is_written(make_run, tmp_path, capsys):
     assert capsys.readouterr().out.endswith(f"report: {out}\n")
     assert report(ReportOptions(run=run.folder, as_json=True)) is None
     assert json.loads(capsys.readouterr().out) == report_record(run)
-    with refuses(r"^--out .*r\.txt: must end with \.html$"):
-        report(ReportOptions(run=run.folder, out=tmp_path / "r.txt"))
 
 
 WIDER = """() => [...document.querySelectorAll("body *")]
@@ -241,11 +238,3 @@ def test_page_in_a_browser(make_run, tab, tmp_path, scheme):
     tab.goto(injected.as_uri())
     assert tab.title() == "Report on run"
     assert any("Content Security Policy" in line for line in tab.heard)
-
-
-def test_documents_of_the_same_title_are_told_apart_by_their_paths(make_run):
-    run = make_run()
-    for name, each in run.documents.items():
-        run.documents[name] = each.model_copy(update={"title": "Towns"})
-    shown = [row["document"] for row in report_record(run)["made"]["by_document"]]
-    assert shown == ["Towns (guide.md)", "Towns (north.md)"]

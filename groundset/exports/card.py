@@ -86,9 +86,9 @@ def public_record(record: Mapping[str, Any]) -> dict[str, Any]:
     return {
         **{name: record[name] for name in _RECORD if record.get(name) is not None},
         "configuration": {
-            name: configuration[name]
-            for name in GenerateOptions.model_fields
-            if name in {*_SETTINGS, "size"} and configuration.get(name) is not None
+            name: value
+            for name, value in configuration.items()
+            if name in {*_SETTINGS, "size"} and value is not None
         },
         "models": {
             role: {
@@ -134,8 +134,8 @@ def public_name(name: str) -> str:
 def public_model(name: str) -> str:
     """Return the name of a model without its path or the address of its server."""
     name = public_name(re.sub(r"@[a-z]+://.*", "", name, flags=re.IGNORECASE))
-    is_path = not name.startswith("hf/") and (name.count("/") > 1 or name.lower().endswith(".gguf"))
-    return name.rpartition("/")[2] if is_path else name
+    is_file = name.lower().endswith(".gguf") and not name.startswith("hf/")
+    return name.rpartition("/")[2] if is_file else name
 
 
 def data_file(config: str, split: str) -> str:

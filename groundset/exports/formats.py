@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from groundset.exports.autorag import write_corpus
+from groundset.exports.autorag import passages
 from groundset.exports.dataset import records
 from groundset.exports.sets import EvaluationSet, relevant_ids
 from groundset.exports.tables import File, Row
@@ -68,16 +68,15 @@ def chunks(content: EvaluationSet) -> Iterator[Row]:
 class Export(NamedTuple):
     """An export format."""
 
-    files: Mapping[str, File | None]  # the first is moved last
+    files: Mapping[str, File]  # the first is moved last
     about: str = ""  # what it is for, for the help, unless the name says it
     splits: bool = True  # whether it distinguishes splits
-    write: Callable[[EvaluationSet, Path], None] | None = None  # writes the files that are None
+    write: Callable[[EvaluationSet, Path], None] | None = None  # a function of the user's
 
     def write_to(self, folder: Path, content: EvaluationSet) -> None:
         """Write a set into an empty folder."""
         for name, file in self.files.items():
-            if file is not None:
-                file.write(content, folder, name)
+            file.write(content, folder, name)
         if self.write:
             self.write(content, folder)
 
@@ -85,12 +84,6 @@ class Export(NamedTuple):
 def _one(name: str, columns: Any, about: str = "", *, splits: bool = True) -> Export:
     """Return a format that is one file of questions."""
     return Export({name: File(questions, columns)}, about, splits)
-
-
-def _bedrock_turns(row: Row) -> list[Row]:
-    prompt = {"content": [{"text": row["question"]}]}
-    reference = {"content": [{"text": row["answer"]}]}
-    return [{"prompt": prompt, "referenceResponses": [reference]}]
 
 
 def _ragas_synthesizer(row: Row) -> str:
@@ -122,12 +115,23 @@ TABLES: Mapping[str, File] = {
     ),
     CORPUS: File(chunks, _CHUNK),
 }
-_AUTORAG = {
+_AUTORAG_QUESTION = {
     "qid": "id",
     "query": "question",
     "retrieval_gt": "groups",
     "generation_gt": "answers",
     "chunk_ids?": "asked_from",
+}
+_AUTORAG_PASSAGE = {
+    "doc_id": "chunk_id",
+    "contents": "text",
+    "path": "path",
+    "start_end_idx": "offsets",
+    "metadata": "facts",
+}
+_BEDROCK_TURN = {
+    "prompt": {"content": [{"text": "question"}]},
+    "referenceResponses": [{"content": [{"text": "answer"}]}],
 }
 # As `GenericDataLoader` reads it, without the metadata. Source: Thakur et al., BEIR (2021); package
 # beir.
@@ -184,9 +188,11 @@ EXPORTS: Mapping[str, Export] = {
         splits=False,
     ),
     "autorag": Export(
-        {"qa.parquet": File(questions, _AUTORAG), "corpus.parquet": None},
+        {
+            "qa.parquet": File(questions, _AUTORAG_QUESTION),
+            "corpus.parquet": File(passages, _AUTORAG_PASSAGE),
+        },
         splits=False,
-        write=write_corpus,
     ),
     # The keys of the README of its generator (GoogleCloudPlatform/generative-ai,
     # `search/auto-rag-eval`).
@@ -205,7 +211,7 @@ EXPORTS: Mapping[str, Export] = {
     # generation.
     "bedrock": _one(
         "prompts.jsonl",
-        {"conversationTurns": _bedrock_turns},
+        {"conversationTurns": [_BEDROCK_TURN]},
         "(for Amazon Bedrock)",
         splits=False,
     ),

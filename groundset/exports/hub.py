@@ -274,9 +274,4 @@ def _explained(error: BaseException, repo: str, host: str) -> str:
         return f"{host} refuses the request ({status}: {error.server_message}); {mend}"
     if error.__cause__ is not None and isinstance(error, RuntimeError | OSError):
         return _explained(error.__cause__, repo, host)  # the client wraps errors of single files
-    if str(error).startswith("Invalid metadata"):
-        return f"{host} refuses the card: {error}"
-    return (
-        f"{host} cannot be reached, or does not answer like the Hub"
-        f" ({type(error).__name__}: {error}); run the command again later, or check HF_ENDPOINT"
-    )
+    return f"{host}: {type(error).__name__}: {error}; run the command again later"

@@ -17,10 +17,9 @@ from markupsafe import Markup
 from groundset.files import encodable
 from groundset.printing import counted, printable
 from groundset.programs.text import MAX_QUESTION, MAX_READ, one_line
-from groundset.retrieval.gold import find_words
+from groundset.retrieval.gold import evidence_in, find_words
 
 _FOLDER = Path(__file__).parent / "templates"
-_AROUND = 200  # characters of an excerpt on both sides of what is marked
 
 
 def render(template: str, **values: Any) -> str:
@@ -52,7 +51,7 @@ def _environment() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.globals.update(asset=asset, policy=policy, marked=marked, excerpt=excerpt)
+    environment.globals.update(asset=asset, policy=policy, marked=marked, evidence_in=evidence_in)
     environment.filters.update(
         percent=lambda share: f"{100 * share:.0f} %", counted=counted, one_line=one_line
     )
@@ -97,24 +96,3 @@ def marked(text: str, evidence: Sequence[str], answer: str) -> list[Piece]:
 
 def _covers(spans: Iterable[tuple[int, int]], place: int) -> bool:
     return any(start <= place < end for start, end in spans)
-
-
-def excerpt(pieces: Sequence[Piece]) -> list[Piece]:
-    """Cut off what stands far before and behind what is marked, or after the beginning if nothing
-    is.
-    """
-    *before, last = pieces or [Piece("")]
-    if before and not before[0].css:
-        before[0] = Piece(_tail(before[0].text))
-    return [*before, last if last.css else Piece(_head(last.text))]
-
-
-def _head(text: str) -> str:
-    """Return the first words of a text; a script without spaces is cut anywhere."""
-    cut = text[:_AROUND]
-    return text if cut == text else f"{cut.rpartition(' ')[0] or cut} …"
-
-
-def _tail(text: str) -> str:
-    cut = text[-_AROUND:]
-    return text if cut == text else f"… {cut.partition(' ')[2] or cut}"

@@ -63,7 +63,7 @@ class ReportOptions(Options):
         metavar="FILE|RUN",
     )
     out: Path | None = option(
-        None, "The page, .html; - is standard output.", metavar="FILE", shown="RUN/report.html"
+        None, "The page; - is standard output.", metavar="FILE", shown="RUN/report.html"
     )
     as_json: bool = option(False, "Print the figures as JSON and write no page.", command_only=True)
 

@@ -4,7 +4,6 @@ alone.
 
 import os
 import secrets
-import signal
 import socket
 import sys
 import threading
@@ -100,8 +99,6 @@ def review(options: ReviewOptions) -> None:
             f" {sum(each.verdict == 'signed' for each in reviews)} signed"
         )
         return
-    for number in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(number, signal.default_int_handler)
     with suppress(KeyboardInterrupt), serving(run, name, options.port) as address:
         say(f"open {address} in a browser; Ctrl-C stops it")
         with shown_in_browser(address) if options.open else nullcontext():
@@ -121,9 +118,12 @@ def make_app(run: Run, reviewer: str, token: str) -> Flask:
     app.config["MAX_CONTENT_LENGTH"] = _MAX_BODY
     database, samples = run.folder / DATABASE, in_review_order((*run.samples, *run.unsure))
 
-    def page(template: str, **values: Any) -> str:
+    def given() -> dict[str, dict[str, Review]]:
         with Store(database, read_only=True) as store:
-            verdicts = latest_reviews(store.reviews())
+            return latest_reviews(store.reviews())
+
+    def page(template: str, **values: Any) -> str:
+        verdicts = given()
         return render(
             template,
             base=f"/{token}",
@@ -155,12 +155,10 @@ def make_app(run: Run, reviewer: str, token: str) -> Flask:
         """Redirect to the next sample that the reviewer has not reviewed, wrapping around, or to
         the result.
         """
-        with Store(database, read_only=True) as store:
-            done = {review.sample_id for review in store.reviews() if review.reviewer == reviewer}
+        verdicts = given()
         places = (*range(after, len(samples)), *range(after))
-        following = next(
-            (str(place + 1) for place in places if samples[place].id not in done), "result"
-        )
+        left = (place for place in places if reviewer not in verdicts.get(samples[place].id, {}))
+        following = next((str(place + 1) for place in left), "result")
         return redirect(f"/{token}/{following}" + (f"?after={after}" if after else ""), 303)
 
     @app.get(f"/{token}/")
@@ -185,10 +183,10 @@ def make_app(run: Run, reviewer: str, token: str) -> Flask:
         is_known = REASONS.keys() >= set(chosen) and (not read or read.keys() >= set(ticked))
         if verdict not in ("signed", "refused") or not is_known:
             abort(400)
-        error = ""
-        if verdict == "refused" and not chosen:
+        is_refused, error = verdict == "refused", ""
+        if is_refused and not chosen:
             error = "Choose at least one reason for refusing it."
-        elif verdict == "refused" and "other" in chosen and not note:
+        elif is_refused and "other" in chosen and not note:
             error = "Say in the note what else is wrong."
         elif read and bool(ticked) != bool(answer):
             error = "Tick the passages that answer it and write the answer, or neither."
@@ -201,21 +199,19 @@ def make_app(run: Run, reviewer: str, token: str) -> Flask:
             sample = answered(
                 sample, ticked, answer, run.chunks, together=together, reviewer=reviewer
             )
-        given = Review.model_validate(
-            {
-                "sample_id": sample.id,
-                "reviewer": reviewer,
-                "verdict": verdict,
-                "note": note,
-                "reasons": chosen if verdict == "refused" else (),
-            }
+        said = Review(
+            sample_id=sample.id,
+            reviewer=reviewer,
+            verdict="refused" if is_refused else "signed",
+            reasons=tuple(chosen) if is_refused else (),
+            note=note,
         )
         with Store(database) as store:
             if sample is not samples[number - 1]:
                 store.settle(sample)
                 write_files(store)
                 samples[number - 1] = sample
-            store.add_review(given)
+            store.add_review(said)
         return go_on(number)
 
     @app.after_request
@@ -255,15 +251,13 @@ def serving(run: Run, reviewer: str, port: int = 0) -> Iterator[str]:
     """
     Store(run.folder / DATABASE).close()  # reviews are kept in it
     token = secrets.token_urlsafe(18)
-    with socket.socket() as listener:
-        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        try:
-            listener.bind((_HOST, port))
-            listener.listen()
-        except OSError as error:
-            raise InputError(
-                f"--port {port}: {error.strerror or error}; choose another port"
-            ) from error
+    try:
+        listener = socket.create_server((_HOST, port))
+    except OSError as error:
+        raise InputError(
+            f"--port {port}: {error.strerror or error}; choose another port"
+        ) from error
+    with listener:
         server = make_server(
             _HOST,
             port,

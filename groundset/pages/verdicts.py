@@ -202,10 +202,9 @@ def labels_from(options: LabelsFromOptions) -> None:
         InputError: a folder holds no run, no review becomes a label, or the file cannot be written.
     """
     check_target(options.out)
-    left_out: Counter[str] = Counter()
-    rows = {
-        row["id"]: row for folder in options.runs for row in labels_of(open_run(folder), left_out)
-    }
+    labels = [label for folder in options.runs for label in labels_of(open_run(folder))]
+    rows = {label["id"]: label for label in labels if not isinstance(label, str)}
+    left_out = Counter(label for label in labels if isinstance(label, str))
     reasons = ", ".join(f"{reason} ({count})" for reason, count in left_out.most_common())
     if not rows:
         named = ", ".join(map(str, options.runs))
@@ -218,20 +217,18 @@ def labels_from(options: LabelsFromOptions) -> None:
     say(f"{counts}: {options.out}", err=is_stream(options.out))
 
 
-def labels_of(run: Run, left_out: Counter[str]) -> list[dict[str, Any]]:
-    """Return the reviewed questions of a run as rows of question labels; see data/README.md.
+def labels_of(run: Run) -> list[dict[str, Any] | str]:
+    """Return the reviewed questions of a run as rows of question labels (see data/README.md), or
+    why they become none.
 
     The split of a row is that of its document, which readers of labels derive from the name.
-    ``left_out`` counts the reviewed samples that become no label, by reason.
     """
     latest = latest_reviews(run.reviews)
-    labels = [
+    return [
         _label(run, each, list(latest[each.id].values()))
         for each in run.samples
         if each.id in latest
     ]
-    left_out.update(label for label in labels if isinstance(label, str))
-    return [label for label in labels if not isinstance(label, str)]
 
 
 def _label(run: Run, sample: Sample, reviews: Sequence[Review]) -> dict[str, Any] | str:

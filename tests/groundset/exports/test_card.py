@@ -112,7 +112,8 @@ def test_nothing_of_this_machine_is_published(push, tmp_path):
     [
         ("hf/org/tiny-GGUF/tiny.gguf", "hf/org/tiny-GGUF/tiny.gguf"),
         ("qwen2.5-coder-0.5b", "qwen2.5-coder-0.5b"),
-        ("deep/in/one", "one"),
+        ("router/org/model", "router/org/model"),
+        ("deep/in/one.gguf", "one.gguf"),
         ("~/models/e", "e"),
         ("http://host/v1", "v1"),
     ],

@@ -151,7 +151,7 @@ def test_failed_export_changes_no_format(run, tmp_path, monkeypatch):
     def full_disk(found, folder):
         raise OSError(28, "No space left on device")
 
-    more = {**EXPORTS, "beir": Export({"a.json": None}, write=full_disk)}
+    more = {**EXPORTS, "beir": Export({}, write=full_disk)}
     monkeypatch.setattr("groundset.exports.export.EXPORTS", more)
     less = run.filter(lambda each: each.id == "q-2").save(tmp_path / "less")
     with refuses("No space left on device"):

@@ -125,7 +125,7 @@ def test_changes_meanwhile_are_not_overwritten(hub, push, monkeypatch):
         ("/commit/", 429, "run the command again later"),
         ("/commit/", 418, r"\(418: told to fail with 418; \(the token\)\)"),
         ("/repos/create", 502, r"\(502: .*run the command again"),
-        ("/repos/create", -1, "cannot be reached"),
+        ("/repos/create", -1, "run the command again later"),
     ],
 )
 def test_hub_errors_are_one_line_without_the_token(

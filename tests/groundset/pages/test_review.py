@@ -3,7 +3,6 @@
 import html
 import json
 import re
-import signal
 import sqlite3
 from contextlib import closing, nullcontext
 from unittest.mock import Mock
@@ -254,16 +253,11 @@ def test_a_damaged_run_is_one_line(make_run):
 def test_the_command_serves_until_it_is_stopped(make_run, monkeypatch, capsys):
     stopped = Mock()  # not `Event.wait` itself, which threads of other tests use
     stopped.Event().wait.side_effect = KeyboardInterrupt
-    handlers = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
     monkeypatch.setattr(command, "threading", stopped)
     run = make_run(reviews=[review("s0"), review("s1", "refused", "vague")])
     monkeypatch.setattr(command, "open_run", lambda _: run)
     monkeypatch.setattr(command, "serving", lambda *_: nullcontext("http://127.0.0.1:1/t/"))
-    try:
-        command.review(command.ReviewOptions(run=run.folder, reviewer=" ann ", open=False))
-    finally:
-        for number, handler in handlers.items():
-            signal.signal(number, handler)
+    command.review(command.ReviewOptions(run=run.folder, reviewer=" ann ", open=False))
     said = capsys.readouterr()
     assert said.out == "open http://127.0.0.1:1/t/ in a browser; Ctrl-C stops it\n"
     assert said.err == "reviewed 2 of 4, 1 signed\n"

@@ -91,19 +91,36 @@ USERS: Mapping[str, Users] = {
 }
 
 
+def asking(users: str, queries: Sequence[str] = ()) -> Users | None:
+    """Return how a kind of people asks, or those who wrote some queries; None for readers."""
+    return measured(queries) if queries else USERS.get(users)
+
+
+def worded(question: str) -> Wording:
+    """Return how a question is worded, but for what it shares with its answer."""
+    return Wording(
+        words=len(question.split()),
+        shared=0.0,
+        several=len(_SENTENCE.findall(question)) > 1,
+        mark=bool(_MARK.search(question)),
+        bare=not _PUNCTUATION.search(question),
+    )
+
+
 def measured(queries: Sequence[str]) -> Users:
     """Return how the people ask who wrote some queries.
 
     How many words these share with what answers them is unknown; the share of the other rows is
     taken.
     """
-    lengths = [math.log(max(1, len(query.split()))) for query in queries]
+    found = list(map(worded, queries))
+    lengths = [math.log(max(1, each.words)) for each in found]
     return Users(
         math.exp(median(lengths)),
         pstdev(lengths),
         USERS[STAFF].shared,
-        fmean(len(_SENTENCE.findall(query)) > 1 for query in queries),
-        fmean(bool(_MARK.search(query)) for query in queries),
-        fmean(not _PUNCTUATION.search(query) for query in queries),
+        fmean(each.several for each in found),
+        fmean(each.mark for each in found),
+        fmean(each.bare for each in found),
         tuple(queries),
     )

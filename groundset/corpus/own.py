@@ -10,6 +10,7 @@ the chunks are joined, and the offsets are kept in their metadata.
 
 import hashlib
 from collections.abc import Iterable, Mapping, Sequence
+from datetime import datetime
 from itertools import accumulate
 from pathlib import Path
 from typing import Any
@@ -22,6 +23,7 @@ from groundset.programs.errors import InputError
 from groundset.programs.text import composed
 from groundset.programs.types import Chunk, Document
 from groundset.rows import (
+    Row,
     headings_of,
     jsonl_rows,
     metadata_of,
@@ -32,6 +34,10 @@ from groundset.rows import (
 )
 
 OFFSETS = "start_end_idx"
+# What AutoRAG's metadata say of the document and the neighbours of a chunk.
+OF_AUTORAG = frozenset(
+    ("last_modified_datetime", "prev_id", "next_id", "title", "document_id", OFFSETS)
+)
 _SEPARATOR = "\n\n"
 # longest text, as a multiple of the length of its chunks; larger offsets are considered wrong
 _MAX_EXPANSION = 20
@@ -47,36 +53,55 @@ def read_own_chunks(file: Path) -> tuple[list[Document], list[Chunk]]:
     readers = {".jsonl": jsonl_rows, ".parquet": parquet_rows}
     if file.suffix.lower() not in readers:
         raise InputError(f"--chunks {file}: name a .jsonl or .parquet file")
-    found: dict[str, Chunk] = {}
-    places: dict[str, str] = {}
-    sources: dict[str, list[Chunk]] = {}
     try:
-        changed = modified(file)
-        for where, fields in readers[file.suffix.lower()](file):
-            chunk = chunk_of(where, fields)
-            if (before := places.setdefault(chunk.chunk_id, where)) != where:
-                raise InputError(f"{where}: the id {chunk.chunk_id!r} was used before, in {before}")
-            sources.setdefault(chunk.doc_id or chunk.path or chunk.chunk_id, []).append(chunk)
+        rows = readers[file.suffix.lower()](file)
+        documents, chunks = rebuilt(rows, portable(file.name), modified(file))
     except OSError as error:
         raise InputError(
             f"--chunks {file}: cannot be read: {(error.strerror or str(error)).lower()}"
         ) from error
-    if not places:
+    if not chunks:
         raise InputError(f"--chunks {file}: holds no chunks")
+    return documents, chunks
+
+
+def rebuilt(
+    rows: Iterable[Row], corpus: str, last_modified: datetime | None = None
+) -> tuple[list[Document], list[Chunk]]:
+    """Return the documents that the chunks in rows come from, and these in the order of the rows,
+    each once; ``corpus`` is the path of chunks without one.
+
+    Raises:
+        InputError: a row is invalid, or a chunk comes again with another text.
+    """
+    found: dict[str, tuple[str, Chunk]] = {}
+    sources: dict[str, list[Chunk]] = {}
+    for where, fields in rows:
+        chunk = chunk_of(where, fields)
+        before, known = found.setdefault(chunk.chunk_id, (where, chunk))
+        if known is chunk:
+            sources.setdefault(chunk.doc_id or chunk.path or chunk.chunk_id, []).append(chunk)
+        elif known.text != chunk.text:
+            raise InputError(f"{where}: chunk {chunk.chunk_id} has another text in {before}")
+    documents, placed = [], {}
     for chunks in sources.values():
         first = chunks[0]
-        doc_id, path, title = first.doc_id, first.path or portable(file.name), first.title
+        doc_id, path, title = first.doc_id, first.path or corpus, first.title
+        joined = _SEPARATOR.join(chunk.text for chunk in chunks)
         if first.path:
-            text = _SEPARATOR.join(chunk.text for chunk in chunks)
-            doc_id, title = doc_id or document_id(path, text), title or name_title(path)
+            doc_id, title = doc_id or document_id(path, joined), title or name_title(path)
         about = {"doc_id": doc_id or first.chunk_id, "path": path}
-        for chunk in chunks:
-            titled = about | {"title": chunk.title or title}
-            found[chunk.chunk_id] = chunk.model_copy(update=titled)
-    documents, placed = rebuilt(found)
-    by_id = {chunk.chunk_id: chunk for chunk in placed}
-    documents = [document.model_copy(update={"last_modified": changed}) for document in documents]
-    return documents, [by_id[chunk_id] for chunk_id in places]
+        text = _text_from_offsets(chunks)
+        if text is None:
+            starts = [0, *accumulate(len(chunk.text) + len(_SEPARATOR) for chunk in chunks)]
+        else:
+            starts = [chunk.metadata.pop(OFFSETS)[0] for chunk in chunks]
+        for chunk, start in zip(chunks, starts, strict=False):
+            place = {"title": chunk.title or title, "start": start, "end": start + len(chunk.text)}
+            placed[chunk.chunk_id] = chunk.model_copy(update=about | place)
+        text = joined if text is None else text
+        documents.append(Document(**about, title=title, text=text, last_modified=last_modified))
+    return documents, [placed[name] for name in found]
 
 
 def chunk_of(where: str, fields: Mapping[str, Any]) -> Chunk:
@@ -85,57 +110,30 @@ def chunk_of(where: str, fields: Mapping[str, Any]) -> Chunk:
     Raises:
         InputError: the row is invalid; the message begins with ``where``.
     """
-    has_chunk_id = fields.get("chunk_id") is not None
-    names = ("text", "contents") if has_chunk_id else ("contents", "text")
-    text = composed(required(where, fields, *names))
-    metadata = metadata_of(where, fields)
-    of_document = {} if has_chunk_id else metadata
-    source, name = (fields, "doc_id") if has_chunk_id else (metadata, "document_id")
+    metadata, of_document, source = metadata_of(where, fields), {}, fields
+    names, names_of_text = ("chunk_id", "doc_id"), ("text", "contents")
+    if fields.get("chunk_id") is None:
+        of_document = source = metadata
+        names, names_of_text = ("doc_id", "document_id"), ("contents", "text")
+        metadata = {
+            name: value
+            for name, value in metadata.items()
+            if name not in OF_AUTORAG and value is not None
+        }
+    text = composed(required(where, fields, *names_of_text))
     span = span_of(where, fields)
+    offsets = metadata_of(where, {"metadata": {OFFSETS: list(span)}}) if span else {}
     return Chunk(
-        chunk_id=required(where, fields, "chunk_id" if has_chunk_id else "doc_id"),
-        doc_id=optional(where, source, name) or "",
+        chunk_id=required(where, fields, names[0]),
+        doc_id=optional(where, source, names[1]) or "",
         path=optional(where, fields, "path") or "",
         title=optional(where, fields, "title") or optional(where, of_document, "title") or "",
         headings=headings_of(where, fields),
         start=0,
         end=len(text),
         text=text,
-        metadata=metadata
-        | (metadata_of(where, {"metadata": {OFFSETS: list(span)}}) if span else {}),
+        metadata=metadata | offsets,
     )
-
-
-def rebuilt(chunks: Mapping[str, Chunk], corpus: str = "") -> tuple[list[Document], list[Chunk]]:
-    """Return documents, and chunks with their places in them; ``corpus`` is the path of chunks
-    without one.
-    """
-    by_document: dict[str, list[Chunk]] = {}
-    for chunk in chunks.values():
-        by_document.setdefault(chunk.doc_id, []).append(chunk)
-    documents, placed = [], []
-    for doc_id, members in by_document.items():
-        text, first = _text_from_offsets(members), members[0]
-        if text is None:
-            text = _SEPARATOR.join(chunk.text for chunk in members)
-            starts = [0, *accumulate(len(chunk.text) + len(_SEPARATOR) for chunk in members)]
-        else:
-            starts = [chunk.metadata.pop(OFFSETS)[0] for chunk in members]
-        own = [
-            chunk.model_copy(
-                update={
-                    "start": start,
-                    "end": start + len(chunk.text),
-                    "path": chunk.path or corpus,
-                }
-            )
-            for chunk, start in zip(members, starts, strict=False)
-        ]
-        documents.append(
-            Document(doc_id=doc_id, path=first.path or corpus, title=first.title, text=text)
-        )
-        placed += sorted(own, key=lambda chunk: (chunk.start, chunk.end))
-    return documents, placed
 
 
 def _text_from_offsets(chunks: Sequence[Chunk]) -> str | None:

@@ -1,34 +1,27 @@
-"""AutoRAG's corpus, `corpus.parquet`; its questions are a row of
+"""The chunks of AutoRAG's corpus; its columns are a row of
 :data:`groundset.exports.formats.EXPORTS`.
 
-It holds every chunk. AutoRAG compares times without time zones, so `last_modified_datetime` is
-naive UTC. Other metadata of a chunk is kept under its name; `start_end_idx` of an imported chunk is
-the one that it came with.
+AutoRAG compares times without time zones, so `last_modified_datetime` is naive UTC. Other metadata
+of a chunk is kept under its name, as text, so that types do not depend on values; `start_end_idx`
+of an imported chunk that does not fit its document is the one that it came with.
 """
 
-import io
 import json
-from collections.abc import Sequence
+from collections.abc import Iterator
 from datetime import UTC, datetime
 from itertools import pairwise
-from pathlib import Path
 from typing import Any
 
-from groundset.corpus.own import OFFSETS
+from groundset.corpus.own import OF_AUTORAG, OFFSETS
 from groundset.exports.sets import EvaluationSet
+from groundset.exports.tables import Row
 
-OWN = frozenset((OFFSETS, "last_modified_datetime", "prev_id", "next_id", "title", "document_id"))
 
-
-def write_corpus(found: EvaluationSet, folder: Path) -> None:
-    """Write the corpus: id, text, offsets, neighbours and modification time of the document of each
-    chunk.
+def passages(found: EvaluationSet) -> Iterator[Row]:
+    """Yield every chunk with its offsets, its neighbours and the modification time of its
+    document.
     """
-    import pyarrow as pa
-    import pyarrow.parquet as pq
-
-    chunks = found.chunks
-    ordered = sorted(chunks, key=lambda chunk: (chunk.doc_id, chunk.start, chunk.end))
+    ordered = sorted(found.chunks, key=lambda chunk: (chunk.doc_id, chunk.start, chunk.end))
     after = {
         one.chunk_id: two.chunk_id for one, two in pairwise(ordered) if one.doc_id == two.doc_id
     }
@@ -37,46 +30,25 @@ def write_corpus(found: EvaluationSet, folder: Path) -> None:
     started = datetime.fromisoformat(
         found.runs[0].record.get("started") or "1970-01-01T00:00+00:00"
     )
-    modified = {
-        name: (document.last_modified or started).astimezone(UTC).replace(tzinfo=None)
-        for name, document in found.documents.items()
-    }
-    metadata = {
-        "last_modified_datetime": [modified[chunk.doc_id] for chunk in chunks],
-        "prev_id": pa.array([before.get(chunk.chunk_id) for chunk in chunks], pa.string()),
-        "next_id": pa.array([after.get(chunk.chunk_id) for chunk in chunks], pa.string()),
-        "title": [chunk.title for chunk in chunks],
-        "document_id": [chunk.doc_id for chunk in chunks],
-    }
-    others = {key for chunk in chunks for key, value in chunk.metadata.items() if value is not None}
-    for key in sorted(others - OWN):
-        metadata[key] = _column([chunk.metadata.get(key) for chunk in chunks])
-    columns = {
-        "doc_id": [chunk.chunk_id for chunk in chunks],
-        "contents": [chunk.text for chunk in chunks],
-        "path": [chunk.path for chunk in chunks],
-        OFFSETS: [chunk.metadata.get(OFFSETS, [chunk.start, chunk.end]) for chunk in chunks],
-        "metadata": pa.StructArray.from_arrays(
-            list(map(pa.array, metadata.values())), list(metadata)
-        ),
-    }
-    # Arrow cannot open paths that are not UTF-8
-    with (folder / "corpus.parquet").open("wb") as file:
-        pq.write_table(pa.table(columns), file)
+    for chunk in found.chunks:
+        modified = found.documents[chunk.doc_id].last_modified or started
+        others = {name: _text(value) for name, value in chunk.metadata.items()}
+        yield {
+            "chunk_id": chunk.chunk_id,
+            "text": chunk.text,
+            "path": chunk.path,
+            "offsets": chunk.metadata.get(OFFSETS, [chunk.start, chunk.end]),
+            "facts": {
+                "last_modified_datetime": modified.astimezone(UTC).replace(tzinfo=None),
+                "prev_id": before.get(chunk.chunk_id),
+                "next_id": after.get(chunk.chunk_id),
+                "title": chunk.title,
+                "document_id": chunk.doc_id,
+                **{name: others[name] for name in sorted(others.keys() - OF_AUTORAG)},
+            },
+        }
 
 
-def _column(values: Sequence[Any]) -> Any:
-    """Return an Arrow column; values without a common Parquet type, such as empty objects, become
-    JSON.
-    """
-    import pyarrow as pa
-    import pyarrow.parquet as pq
-
-    try:
-        column = pa.array(values)
-        pq.write_table(pa.table([column[:0]], ["tried"]), io.BytesIO())
-    except (pa.ArrowException, OverflowError):
-        return pa.array(
-            [None if value is None else json.dumps(value, ensure_ascii=False) for value in values]
-        )
-    return column
+def _text(value: Any) -> str | None:
+    is_text = value is None or isinstance(value, str)
+    return value if is_text else json.dumps(value, ensure_ascii=False)

@@ -2,11 +2,13 @@
 anything of this machine.
 
 Names come from documents, models and foreign sets. They are escaped: in the front matter by the
-YAML writer, in the text by :func:`markdown_text`.
+YAML writer, in the text by :func:`markdown_text`. Only foreign sets and chunks of the user's own
+have paths of a machine in their names.
 """
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
+from html import escape
 from pathlib import Path
 from typing import Any
 from urllib.parse import unquote
@@ -25,10 +27,8 @@ from groundset.stats import wilson
 
 MARKER = "<!-- made by groundset push -->"
 _MAX_NAME = 200  # characters
-_MARKUP = re.compile(r"[\\`*_\[\]|~$@<>&#]|(?<=:)//|(?<=www)\.", re.IGNORECASE)
-_ENTITIES = {"<": "&lt;", ">": "&gt;", "&": "&amp;", "//": "\\/\\/"}
+_MARKUP = re.compile(r"[\\`*_\[\]|~$@#]|(?<=:)/|(?<=www)\.", re.IGNORECASE)
 _LANGUAGE = re.compile(r"[a-z]{2,3}")
-_SIZES = ((1_000, "n<1K"), (10_000, "1K<n<10K"), (100_000, "10K<n<100K"))
 # What is published of a run and of its configuration; what is new is not, until it is named here.
 # Left out are paths, addresses, and texts of users: personas and their queries.
 _RECORD = (
@@ -72,26 +72,23 @@ _ROLES = {
     "embedder": "embedding model",
     "parser": "parser",
 }
-# Where a path of a machine begins: an address, a drive, a share, a home, an absolute path, one that
+# Signs of a path of a machine: an address, a drive, a share, a home, an absolute path, one that
 # leads upwards.
 _LOCAL = re.compile(
-    r"(?:\b[a-z][a-z0-9+.-]+://|\bfile:|\b[a-z]:(?=[/\\])|\\\\(?=\w)|~[\w.-]*(?=[/\\])|(?:^|(?<=[/\\]))\.\.(?=[/\\])"
-    r"|^\.?[/\\~]|/(?=(?:home|users|root|mnt|media|volumes|private|tmp|var)/)).*",
-    re.IGNORECASE | re.DOTALL,
+    r"\b[a-z][a-z0-9+.-]*:[/\\]|\\\\|~[\w.-]*[/\\]|\.\.[/\\]|^\.?[/\\]|/(?:home|users|root|mnt|tmp)/",
+    re.IGNORECASE,
 )
-# The name of a user is that of the folder.
-_HOME = re.compile(r"(?:home|users)[/\\][^/\\]*[/\\]*$", re.IGNORECASE)
 
 
 def public_record(record: Mapping[str, Any]) -> dict[str, Any]:
     """Return what is published of ``run.json``."""
     configuration, models = record["configuration"], record["models"]
     return {
-        **{name: _without_paths(record[name]) for name in _RECORD if record.get(name) is not None},
+        **{name: record[name] for name in _RECORD if record.get(name) is not None},
         "configuration": {
-            name: configuration[name]
-            for name in GenerateOptions.model_fields
-            if name in {*_SETTINGS, "size"} and configuration.get(name) is not None
+            name: value
+            for name, value in configuration.items()
+            if name in {*_SETTINGS, "size"} and value is not None
         },
         "models": {
             role: {
@@ -102,13 +99,6 @@ def public_record(record: Mapping[str, Any]) -> dict[str, Any]:
             if role in models
         },
     }
-
-
-def _without_paths(value: Any) -> Any:
-    """Return counts with public names; those of imported sets may be anything."""
-    if not isinstance(value, Mapping):
-        return value
-    return {public_name(name): each for name, each in value.items()}
 
 
 def held_personal(chunks: Iterable[Chunk]) -> dict[str, int]:
@@ -137,21 +127,15 @@ def is_local(name: str) -> bool:
 
 
 def public_name(name: str) -> str:
-    """Return a path, title or other name with only the last part of a path of a machine."""
-    if not is_local(name):
-        return name
-    return _LOCAL.sub(lambda found: _file_name(_HOME.sub("", found[0])), unquote(name))
-
-
-def _file_name(path: str) -> str:
-    return re.split(r"[/\\]", path.rstrip("/\\"))[-1]
+    """Return a path or title, of a path of a machine only the last part."""
+    return re.split(r"[/\\]", unquote(name))[-1] if is_local(name) else name
 
 
 def public_model(name: str) -> str:
     """Return the name of a model without its path or the address of its server."""
-    name = re.sub(r"@[a-z]+://.*", "", name, flags=re.IGNORECASE)
-    is_path = not name.startswith("hf/") and (name.count("/") > 1 or name.lower().endswith(".gguf"))
-    return _file_name(name) if is_path or is_local(name) else name
+    name = public_name(re.sub(r"@[a-z]+://.*", "", name, flags=re.IGNORECASE))
+    is_file = name.lower().endswith(".gguf") and not name.startswith("hf/")
+    return name.rpartition("/")[2] if is_file else name
 
 
 def data_file(config: str, split: str) -> str:
@@ -172,6 +156,7 @@ def card(
     """
     import yaml
     from jinja2 import Environment
+    from markupsafe import Markup
 
     recipe, samples = record["configuration"].get("recipe"), found.samples
     front = {
@@ -181,12 +166,8 @@ def card(
             for code in frequencies(sample.language for sample in samples)
             if _LANGUAGE.fullmatch(code)
         ],
-        "size_categories": [
-            next((name for limit, name in _SIZES if len(samples) < limit), "100K<n<1M")
-        ],
         "task_categories": ["question-answering", "text-retrieval"],
         "tags": ["rag", "evaluation", *(["synthetic"] if recipe else []), "groundset"],
-        "pretty_name": repo.partition("/")[2],
         "configs": [
             {
                 "config_name": config,
@@ -201,9 +182,9 @@ def card(
     environment = Environment(
         trim_blocks=True,
         lstrip_blocks=True,
-        finalize=lambda value: value if isinstance(value, _Code) else markdown_text(value),
+        finalize=lambda value: value if isinstance(value, Markup) else markdown_text(value),
     )
-    environment.filters.update(code=_Code, listed=_listed)
+    environment.filters["listed"] = _listed
     members = {
         name: [each for each in samples if found.split_of(each) in (name, None)] for name in splits
     }
@@ -211,7 +192,7 @@ def card(
         Path(__file__).with_name("card.md.jinja").read_text(encoding="utf-8")
     ).render(
         record,
-        marker=_Code(MARKER),
+        marker=Markup(MARKER),
         version=__version__,
         name=repo.partition("/")[2],
         repo=repo,
@@ -227,15 +208,11 @@ def card(
     return f"---\n{yaml.safe_dump(front, allow_unicode=True, sort_keys=False)}---\n{text}"
 
 
-class _Code(str):
-    """A validated name in a code block, which is not escaped."""
-
-
 def markdown_text(value: object) -> str:
     """Escape a value for Markdown, on one line of limited length."""
     text = printable(" ".join(str(value).split()))
     short = text if len(text) <= _MAX_NAME else text[: _MAX_NAME - 1] + "…"
-    return _MARKUP.sub(lambda match: _ENTITIES.get(match[0], f"\\{match[0]}"), short)
+    return escape(_MARKUP.sub(r"\\\g<0>", short), quote=False)
 
 
 def _reviews(found: EvaluationSet) -> dict[str, int] | None:

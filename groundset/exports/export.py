@@ -6,9 +6,9 @@ from typing import Annotated, NamedTuple
 
 from groundset.exports.dataset import make_dataset
 from groundset.exports.formats import CORPUS, EXPORTS, MLFLOW, Export
-from groundset.exports.sets import Shares, joined
+from groundset.exports.sets import SetOptions, joined
 from groundset.files import check_own, whole_folder
-from groundset.options import Named, Options, imported, is_own, option
+from groundset.options import Named, imported, is_own, option
 from groundset.printing import say
 from groundset.programs.errors import InputError
 from groundset.run.run import open_run
@@ -28,7 +28,7 @@ class Exported(NamedTuple):
     folder: Path
 
 
-class ExportOptions(Options):
+class ExportOptions(SetOptions):
     """Write runs in the formats of other tools.
 
     Exports the samples as questions and all chunks as the corpus; several runs are joined. Samples
@@ -44,13 +44,6 @@ class ExportOptions(Options):
         metavar="NAME,...",
     )
     out: Path = option(..., "The folder for the files.", metavar="DIR")
-    splits: Shares | None = option(
-        None,
-        "Shares of splits, such as train=0.8,test=0.2; a document is never in two."
-        f" For {_WITH_SPLITS}.",
-        metavar="NAME=SHARE,...",
-    )
-    signed: bool = option(False, "Only samples that a reviewer signed and none refused.")
     tracking: str | None = option(
         None, "With mlflow: the store.", metavar="URI", shown="MLFLOW_TRACKING_URI, or your own"
     )

@@ -9,10 +9,10 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from groundset.exports.autorag import write_corpus
+from groundset.exports.autorag import passages
 from groundset.exports.dataset import records
 from groundset.exports.sets import EvaluationSet, relevant_ids
-from groundset.exports.tables import File, Row, filled
+from groundset.exports.tables import File, Row
 from groundset.programs.types import COLUMNS, Chunk
 from groundset.run.record import question_row, sample_row
 
@@ -46,11 +46,6 @@ def questions(content: EvaluationSet) -> Iterator[Row]:
         }
 
 
-def conversations(content: EvaluationSet) -> Iterator[Row]:
-    """Yield the questions that end a conversation; most tools cannot hold both kinds in one set."""
-    return (row for row in questions(content) if row["conversation"])
-
-
 def judgements(content: EvaluationSet) -> Iterator[Row]:
     """Yield each question with each chunk of its groups."""
     for sample in content.samples:
@@ -73,54 +68,27 @@ def chunks(content: EvaluationSet) -> Iterator[Row]:
 class Export(NamedTuple):
     """An export format."""
 
-    files: Mapping[str, File | None]  # the first is moved last
+    files: Mapping[str, File]  # the first is moved last
     about: str = ""  # what it is for, for the help, unless the name says it
     splits: bool = True  # whether it distinguishes splits
-    write: Callable[[EvaluationSet, Path], None] | None = None  # writes the files that are None
+    write: Callable[[EvaluationSet, Path], None] | None = None  # a function of the user's
 
     def write_to(self, folder: Path, content: EvaluationSet) -> None:
         """Write a set into an empty folder."""
         for name, file in self.files.items():
-            if file is not None:
-                file.write(content, folder, name)
+            file.write(content, folder, name)
         if self.write:
             self.write(content, folder)
 
 
-def _one(
-    name: str, columns: Any, about: str = "", *, ascii: bool = False, splits: bool = True
-) -> Export:
+def _one(name: str, columns: Any, about: str = "", *, splits: bool = True) -> Export:
     """Return a format that is one file of questions."""
-    return Export({name: File(questions, columns, ascii)}, about, splits)
-
-
-def _bedrock_turns(row: Row) -> list[Row]:
-    prompt = {"content": [{"text": row["question"]}]}
-    reference = {"content": [{"text": row["answer"]}]}
-    return [{"prompt": prompt, "referenceResponses": [reference]}]
+    return Export({name: File(questions, columns)}, about, splits)
 
 
 def _ragas_synthesizer(row: Row) -> str:
     hops = "multi" if len(row["retrieval_gt"]) > 1 else "single"
     return f"{hops}_hop_specific_query_synthesizer"
-
-
-def _ragas_sources(row: Row) -> list[Row]:
-    columns = {
-        "filename": "path",
-        "title": "title",
-        "document_id": "doc_id",
-        "chunk_id": "chunk_id",
-    }
-    return [filled(columns, chunk) for chunk in row["provenance"]]
-
-
-def _ragas_turns(row: Row) -> list[Row]:
-    types = {"user": "human", "assistant": "ai"}
-    return [
-        {"content": turn["content"], "type": types.get(turn["role"], turn["role"])}
-        for turn in row["conversation"]
-    ]
 
 
 def _names(text: str) -> tuple[str, ...]:
@@ -131,10 +99,10 @@ def _names(text: str) -> tuple[str, ...]:
 _ABOUT = _names("evolution kind language split retrieval_gt answerable")
 _CHUNK = tuple(name for name in Chunk.model_fields if name != "metadata")
 _METADATA = {name: name for name in (*_ABOUT, *_names("paths chunk_ids rank probability"))}
-_METADATA["answer_variants?"] = "other_answers"
+_METADATA |= {"answer_variants?": "other_answers", "conversation?": "conversation"}
 # Services that trace applications keep what is asked, what is expected, and what else is known, as
 # objects each.
-_ASKED = {"question": "question", "conversation?": "conversation"}
+_ASKED = {"question": "question"}
 _EXPECTED = {"answer": "answer", "contexts": "gold"}
 
 TABLES: Mapping[str, File] = {
@@ -147,12 +115,23 @@ TABLES: Mapping[str, File] = {
     ),
     CORPUS: File(chunks, _CHUNK),
 }
-_AUTORAG = {
+_AUTORAG_QUESTION = {
     "qid": "id",
     "query": "question",
     "retrieval_gt": "groups",
     "generation_gt": "answers",
     "chunk_ids?": "asked_from",
+}
+_AUTORAG_PASSAGE = {
+    "doc_id": "chunk_id",
+    "contents": "text",
+    "path": "path",
+    "start_end_idx": "offsets",
+    "metadata": "facts",
+}
+_BEDROCK_TURN = {
+    "prompt": {"content": [{"text": "question"}]},
+    "referenceResponses": [{"content": [{"text": "answer"}]}],
 }
 # As `GenericDataLoader` reads it, without the metadata. Source: Thakur et al., BEIR (2021); package
 # beir.
@@ -178,25 +157,20 @@ _CSV = _names(
     " answerable conversation rank probability"
 )
 # As `EvaluationDataset.add_goldens_from_json_file` of DeepEval 4.3.1 reads them.
-_GOLDEN = {"name": "id", "context": "gold", "additional_metadata": _METADATA}
-_DEEPEVAL_GOLDEN = {
-    **_GOLDEN,
+_GOLDEN = {
+    "name": "id",
     "input": "question",
     "expected_output": "answer",
+    "context": "gold",
     "source_file": "path",
-}
-_DEEPEVAL_CONVERSATION = {
-    **_GOLDEN,
-    "scenario": "question",
-    "expected_outcome": "answer",
-    "turns": "conversation",
+    "additional_metadata": _METADATA,
 }
 _SAMPLE = {name: name for name in COLUMNS} | {"split?": "split"}
 # A table for the page, which takes the columns in this order, and arguments of
 # `create_dataset_item`.
 _LANGFUSE = {"input": _ASKED, "expected_output": _EXPECTED, "metadata": _METADATA, "id": "id"}
-# `SingleTurnSample`, `Testset` and `MultiTurnSample` of Ragas 0.4.3, which know no alternatives,
-# and `DataRow` of 0.1.21. Retrieval is measured against the contexts.
+# `SingleTurnSample` and `Testset` of Ragas 0.4.3, which know no alternatives. Retrieval is measured
+# against the contexts.
 _RAGAS = {
     "user_input": "question",
     "reference": "answer",
@@ -204,15 +178,6 @@ _RAGAS = {
     "reference_context_ids": "gold_ids",
     "synthesizer_name": _ragas_synthesizer,
 }
-_RAGAS_0_1 = {
-    "question": "question",
-    "contexts": "gold",
-    "ground_truth": "answer",
-    "evolution_type": "evolution",
-    "metadata": _ragas_sources,
-    "episode_done": True,
-}
-_RAGAS_CONVERSATION = {"reference": "answer", "user_input": _ragas_turns}
 
 EXPORTS: Mapping[str, Export] = {
     # As `transform_benchmark.py` of Auto RAG Eval makes it.
@@ -223,9 +188,11 @@ EXPORTS: Mapping[str, Export] = {
         splits=False,
     ),
     "autorag": Export(
-        {"qa.parquet": File(questions, _AUTORAG), "corpus.parquet": None},
+        {
+            "qa.parquet": File(questions, _AUTORAG_QUESTION),
+            "corpus.parquet": File(passages, _AUTORAG_PASSAGE),
+        },
         splits=False,
-        write=write_corpus,
     ),
     # The keys of the README of its generator (GoogleCloudPlatform/generative-ai,
     # `search/auto-rag-eval`).
@@ -244,9 +211,8 @@ EXPORTS: Mapping[str, Export] = {
     # generation.
     "bedrock": _one(
         "prompts.jsonl",
-        {"conversationTurns": _bedrock_turns},
+        {"conversationTurns": [_BEDROCK_TURN]},
         "(for Amazon Bedrock)",
-        ascii=True,
         splits=False,
     ),
     "beir": Export(
@@ -260,12 +226,7 @@ EXPORTS: Mapping[str, Export] = {
         {"questions.csv": File(questions, _CSV), "corpus.csv": TABLES[CORPUS]},
         "(for spreadsheets)",
     ),
-    "deepeval": Export(
-        {
-            "goldens.json": File(questions, _DEEPEVAL_GOLDEN),
-            "conversations.json": File(conversations, _DEEPEVAL_CONVERSATION),
-        },
-    ),
+    "deepeval": _one("goldens.json", _GOLDEN),
     "hf": Export(TABLES, "(for load_from_disk of datasets)"),
     # As `json_dataset` of Inspect reads samples.
     "inspect": _one(
@@ -274,7 +235,7 @@ EXPORTS: Mapping[str, Export] = {
             "id": "id",
             "input": "question",
             "target": "answer",
-            "metadata": {**_METADATA, "contexts": "gold", "conversation?": "conversation"},
+            "metadata": {**_METADATA, "contexts": "gold"},
         },
         "(for Inspect AI)",
     ),
@@ -288,7 +249,7 @@ EXPORTS: Mapping[str, Export] = {
     "langfuse": Export(
         {
             "items.csv": File(questions, _LANGFUSE),
-            "items.jsonl": File(questions, _LANGFUSE, ascii=True),
+            "items.jsonl": File(questions, _LANGFUSE),
         },
     ),
     # As `Client.create_examples` takes them. `outputs` is the name in its interface and in all
@@ -301,7 +262,6 @@ EXPORTS: Mapping[str, Export] = {
             "metadata": {"id": "id", **_METADATA},
             "split?": "split",
         },
-        ascii=True,
     ),
     # As `merge_records` of MLflow 3.17 takes them; `export_run` merges them.
     MLFLOW: Export(
@@ -317,12 +277,10 @@ EXPORTS: Mapping[str, Export] = {
             "input": "question",
             "expected_output": "answer",
             "reference_contexts": "gold",
-            "conversation?": "conversation",
             "metadata": _METADATA,
         },
     ),
-    # As `Client.datasets.create_dataset` takes examples; the page reads it, too, if lines are those
-    # of ASCII.
+    # As `Client.datasets.create_dataset` takes examples; the page reads it, too.
     "phoenix": _one(
         "examples.jsonl",
         {
@@ -332,7 +290,6 @@ EXPORTS: Mapping[str, Export] = {
             "metadata": _METADATA,
             "splits?": "split",
         },
-        ascii=True,
     ),
     # Test cases; of a list of texts, promptfoo would make a case each. What to assert is left to
     # `defaultTest`.
@@ -348,12 +305,5 @@ EXPORTS: Mapping[str, Export] = {
             },
         },
     ),
-    "ragas": Export(
-        {
-            "testset.jsonl": File(questions, _RAGAS, ascii=True),
-            "testset-0.1.jsonl": File(questions, _RAGAS_0_1, ascii=True),
-            "conversations.jsonl": File(conversations, _RAGAS_CONVERSATION, ascii=True),
-        },
-        splits=False,
-    ),
+    "ragas": _one("testset.jsonl", _RAGAS, splits=False),
 }

@@ -5,15 +5,14 @@ token is never stored or shown.
 """
 
 import os
-import re
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
-from pathlib import Path, PurePosixPath
+from contextlib import contextmanager
+from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any, NamedTuple
+from typing import Annotated, Any, NamedTuple
 from urllib.parse import urlsplit
 
-from pydantic import field_validator
+from pydantic import StringConstraints, field_validator
 
 from groundset import __version__
 from groundset.exports.card import (
@@ -26,10 +25,10 @@ from groundset.exports.card import (
     public_record,
 )
 from groundset.exports.formats import CORPUS, QA, TABLES
-from groundset.exports.sets import EvaluationSet, Shares, joined
+from groundset.exports.sets import EvaluationSet, SetOptions, joined
 from groundset.files import json_text, whole_folder, write_text
 from groundset.models.fetch import online
-from groundset.options import Options, option
+from groundset.options import option
 from groundset.printing import say
 from groundset.privacy import without_secrets
 from groundset.programs.errors import GroundsetError, HubError, InputError
@@ -39,14 +38,13 @@ from groundset.run.record import listed
 from groundset.run.run import open_run
 
 CARD, PROVENANCE = "README.md", "groundset.json"
-_DATA = tuple(f"/data/{config}/*-?????-of-?????.parquet" for config in (QA, CORPUS))
-_LICENCE = re.compile(r"[a-z0-9][a-z0-9.+-]*")
+_TABLES = [f"data/{config}/*-?????-of-?????.parquet" for config in (QA, CORPUS)]
 _ROW_GROUP = 20_000  # rows; tens of megabytes, the unit in which viewers and streams read
 _KIND = "dataset"
 _TIMEOUT = 120.0  # seconds without an answer; the Hub's client would wait for ever
 
 
-class PushOptions(Options):
+class PushOptions(SetOptions):
     """Publish a run on the Hugging Face Hub.
 
     Uploads the questions, the corpus and a dataset card in one commit. The token is read from
@@ -56,18 +54,12 @@ class PushOptions(Options):
 
     run: Path = option(..., "The folder of the run.", metavar="RUN", argument=True)
     repo: str = option(..., "The dataset; created if missing.", metavar="OWNER/NAME")
-    licence: str = option(
+    licence: Annotated[str, StringConstraints(strip_whitespace=True, to_lower=True)] = option(
         ...,
         "The licence of the texts, as the Hub's identifier: cc-by-4.0, apache-2.0, other ...",
         metavar="ID",
     )
     private: bool = option(False, "Create a private dataset.")
-    signed: bool = option(False, "Only samples that a reviewer signed and none refused.")
-    splits: Shares | None = option(
-        None,
-        "Shares of splits, such as train=0.8,test=0.2; a document is never in two.",
-        metavar="NAME=SHARE,...",
-    )
     replace_card: bool = option(
         False, "Replace a card (README.md) of the Hub that groundset did not write."
     )
@@ -85,15 +77,6 @@ class PushOptions(Options):
         if "/" not in repo:
             raise ValueError("must be owner/name")
         return repo
-
-    @field_validator("licence")
-    @classmethod
-    def _check_licence(cls, licence: str) -> str:
-        if not _LICENCE.fullmatch(licence.strip().lower()):
-            raise ValueError(
-                "use an identifier of the Hub such as cc-by-4.0 or apache-2.0, or other"
-            )
-        return licence.strip().lower()
 
 
 class Pushed(NamedTuple):
@@ -143,43 +126,28 @@ def push_run(options: PushOptions) -> Pushed:
         with whole_folder(options.out, last=CARD, checked=True) as temporary:
             _write(published, options, temporary)
         return pushed
-    with _hub(options.repo) as api, TemporaryDirectory(prefix="groundset-") as folder:
+    with TemporaryDirectory(prefix="groundset-") as folder:
         _write(published, options, Path(folder))
-        return _upload(api, options, Path(folder), pushed)
+        with _hub(options.repo) as api:
+            return _upload(api, options, Path(folder), pushed)
 
 
 def _portable(found: EvaluationSet) -> EvaluationSet:
-    """Replace paths of this or another machine: by the name of the file, and in ids by a digest.
-
-    Of the metadata of samples only what has a column is kept.
-    """
+    """Replace paths of this or another machine: by the name of the file, and in ids by a digest."""
 
     def named(name: str) -> str:
         return text_id(name) if is_local(name) else name
 
     def moved(chunk: Chunk) -> Chunk:
-        return chunk.model_copy(
-            update={
-                "chunk_id": named(chunk.chunk_id),
-                "doc_id": named(chunk.doc_id),
-                "path": public_name(chunk.path),
-                "title": public_name(chunk.title),
-                "headings": tuple(map(public_name, chunk.headings)),
-                "metadata": {},
-            }
-        )
+        ids = {"chunk_id": named(chunk.chunk_id), "doc_id": named(chunk.doc_id)}
+        names = {"path": public_name(chunk.path), "title": public_name(chunk.title)}
+        return chunk.model_copy(update=ids | names)
 
     def changed(sample: Sample) -> Sample:
+        groups = tuple(tuple(map(named, group)) for group in sample.retrieval_gt)
+        contexts = tuple(map(moved, sample.contexts))
         return sample.model_copy(
-            update={
-                "id": named(sample.id),
-                "evolution": public_name(sample.evolution),
-                "language": public_name(sample.language),
-                "contexts": tuple(map(moved, sample.contexts)),
-                "retrieval_gt": tuple(tuple(map(named, group)) for group in sample.retrieval_gt),
-                "kind": sample.kind and public_name(sample.kind),
-                "metadata": {},
-            }
+            update={"id": named(sample.id), "contexts": contexts, "retrieval_gt": groups}
         )
 
     samples, chunks = list(map(changed, found.samples)), list(map(moved, found.chunks))
@@ -208,8 +176,6 @@ def _upload(api: Any, options: PushOptions, folder: Path, pushed: Pushed) -> Pus
     """Upload a folder in one commit that names its parent, so that an interrupted push changes
     nothing.
     """
-    from huggingface_hub import CommitOperationAdd, CommitOperationDelete
-
     repo = options.repo
     host = without_secrets(api.endpoint)
     url = f"{host}/datasets/{repo}"
@@ -219,44 +185,38 @@ def _upload(api: Any, options: PushOptions, folder: Path, pushed: Pushed) -> Pus
         raise InputError(
             f"--private: {url} is public; make it private in its settings, or name another --repo"
         )
-    known = api.list_repo_files(repo, repo_type=_KIND, revision=info.sha)
-    if CARD in known and not options.replace_card:
+    at = {"repo_type": _KIND, "revision": info.sha}
+    if api.file_exists(repo, CARD, **at) and not options.replace_card:
         with TemporaryDirectory(prefix="groundset-") as place:
-            got = api.hf_hub_download(
-                repo, CARD, repo_type=_KIND, revision=info.sha, local_dir=place
-            )
+            got = api.hf_hub_download(repo, CARD, **at, local_dir=place)
             if MARKER.encode() not in Path(got).read_bytes():
                 raise InputError(
                     f"{url}: its {CARD} was not written by groundset;"
                     " keep a copy of what you need, then use --replace-card"
                 )
-    paths = sorted(
-        path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file()
-    )
-    old = [
-        path
-        for path in known
-        if path not in paths and any(map(PurePosixPath("/", path).match, _DATA))
-    ]
     say(f"texts go to {urlsplit(host).netloc}", err=True)
-    with ExitStack() as stack:
-        # Open files are uploaded with Git LFS, paths with Xet, which not all endpoints speak.
-        added = [
-            CommitOperationAdd(path, stack.enter_context((folder / path).open("rb")))
-            for path in paths
-        ]
-        commit = api.create_commit(
-            repo,
-            [*added, *map(CommitOperationDelete, old)],
-            repo_type=_KIND,
-            commit_message=(
-                f"Evaluation set of {pushed.questions} questions and {pushed.chunks} passages"
-            ),
-            parent_commit=info.sha,
-        )
+    commit = api.upload_folder(
+        repo_id=repo,
+        repo_type=_KIND,
+        folder_path=folder,
+        delete_patterns=_TABLES,
+        commit_message=(
+            f"Evaluation set of {pushed.questions} questions and {pushed.chunks} passages"
+        ),
+        parent_commit=info.sha,
+    )
     return pushed._replace(
         url=url, is_private=bool(info.private), is_changed=commit.oid != info.sha
     )
+
+
+# By the status of an answer.
+_MENDS = {
+    401: "set HF_TOKEN to a token with write access, or run `hf auth login`",
+    403: "set HF_TOKEN to a token with write access to {repo}, or name one of your own",
+    404: "check the spelling of {repo}, and that your token may write there",
+    412: "{repo} was changed during the push; run the command again",
+}
 
 
 @contextmanager
@@ -275,6 +235,8 @@ def _hub(repo: str) -> Iterator[Any]:
     session, verbosity = get_session(), hub.logging.get_verbosity()
     timeout, session.timeout = session.timeout, httpx.Timeout(_TIMEOUT)
     hub.logging.set_verbosity_error()  # its warnings may contain signed upload URLs
+    # By Xet, a folder may become several commits, and not all endpoints speak it.
+    disabled, constants.HF_HUB_DISABLE_XET = constants.HF_HUB_DISABLE_XET, True
     try:
         with online():
             yield HfApi(
@@ -296,49 +258,20 @@ def _hub(repo: str) -> Iterator[Any]:
         message = without_secrets(_explained(error, repo, without_secrets(endpoint)))
         raise HubError(" ".join(message.replace(token, "(the token)").split())) from error
     finally:
+        constants.HF_HUB_DISABLE_XET = disabled
         session.timeout = timeout
         hub.logging.set_verbosity(verbosity)
 
 
-_BY_STATUS = {
-    401: "{host} refuses the token; set HF_TOKEN to one with write access, or run `hf auth login`",
-    403: (
-        "the token has no write access to {repo};"
-        " set HF_TOKEN to another, or name a repository of your own"
-    ),
-    404: (
-        "{repo} does not exist on {host}, or the token has no access;"
-        " check the spelling of the owner"
-    ),
-    412: "{repo} was changed during the push; run the command again",
-    429: "{host}: too many requests; wait a few minutes and run the command again",
-}
-
-
 def _explained(error: BaseException, repo: str, host: str) -> str:
-    import httpx
     from huggingface_hub.errors import HfHubHTTPError, OfflineModeIsEnabled
 
     if isinstance(error, OfflineModeIsEnabled):
         return "HF_HUB_OFFLINE or TRANSFORMERS_OFFLINE is set; unset it"
     if isinstance(error, HfHubHTTPError):
-        status, said = error.response.status_code, error.server_message
-        if status >= 500:
-            return f"{host} failed ({status}); {repo} is unchanged; run the command again"
-        return _BY_STATUS.get(status, f"{{host}} refuses the request ({status}: {said})").format(
-            host=host, repo=repo
-        )
+        status = error.response.status_code
+        mend = _MENDS.get(status, "run the command again later").format(repo=repo)
+        return f"{host} refuses the request ({status}: {error.server_message}); {mend}"
     if error.__cause__ is not None and isinstance(error, RuntimeError | OSError):
         return _explained(error.__cause__, repo, host)  # the client wraps errors of single files
-    if isinstance(error, httpx.HTTPError | ConnectionError | TimeoutError):
-        return (
-            f"{host} cannot be reached ({str(error) or type(error).__name__});"
-            " run the command again later"
-        )
-    if isinstance(error, OSError):
-        return f"cannot read or write a local file: {error}"
-    if str(error).startswith("Invalid metadata"):
-        return f"{host} refuses the card: {error}"
-    return (
-        f"{host} does not answer like the Hub ({type(error).__name__}: {error}); check HF_ENDPOINT"
-    )
+    return f"{host}: {type(error).__name__}: {error}; run the command again later"

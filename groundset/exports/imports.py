@@ -1,22 +1,21 @@
 """`groundset import`: an evaluation set of another tool becomes a run.
 
-Documents are rebuilt from their chunks; see :mod:`groundset.corpus.own`. Values that a run has no
-place for are kept in the metadata, of questions as ``imported``.
+A format is read as rows of questions, which name chunks, and rows of chunks, from which documents
+are rebuilt; see :mod:`groundset.corpus.own`. Values of questions that a run has no place for are
+kept in the metadata, as ``imported``.
 """
 
-from collections.abc import Callable, Container, Iterator, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Mapping, Sequence
 from itertools import chain
-from pathlib import Path, PureWindowsPath
+from pathlib import Path
 from typing import Any, Literal
 
 from pydantic import ValidationError
 
-from groundset.corpus.own import OFFSETS, chunk_of, rebuilt
-from groundset.exports.autorag import OWN
+from groundset.corpus.own import rebuilt
 from groundset.files import encodable
 from groundset.options import DEFAULT_EMBEDDER, Options, option
-from groundset.printing import Progress, say
+from groundset.printing import Progress, counted, say
 from groundset.programs.errors import InputError
 from groundset.programs.faq import ANSWERED, ASKED
 from groundset.programs.languages import language_of
@@ -38,23 +37,21 @@ from groundset.run.ranked import save_ranked
 from groundset.run.run import Run
 from groundset.run.store import check_new
 
-_QA: tuple[str, ...] = ("qid", "query", "retrieval_gt", "generation_gt")
+# Files of questions and of chunks, and how their rows are read.
+_TABLES = {
+    "autorag": ("qa.parquet", "corpus.parquet", parquet_rows),
+    "csv": ("questions.csv", "corpus.csv", csv_rows),
+}
 # Usual names of columns.
 _USUAL = {
     **dict.fromkeys(ASKED, "question"),
-    **dict.fromkeys(ANSWERED, "answer"),
+    **dict.fromkeys((*ANSWERED, "generation_gt"), "answer"),
     **dict.fromkeys(("qid", "query_id"), "id"),
 }
-_ROW: tuple[str, ...] = (
-    "id",
-    "question",
-    "answer",
-    "contexts",
-    "passage",
-    "evolution",
-    "language",
-    "metadata",
-)
+_FACTS = ("kind", "conversation")  # columns that are metadata of a sample
+# Columns that have a place, or say what others do.
+_KNOWN = {*COLUMNS, *_FACTS, "chunk_ids", "passage", "paths", "split", "answerable"}
+_KNOWN.add("rank")
 
 
 class ImportOptions(Options):
@@ -96,242 +93,83 @@ def import_files(options: ImportOptions) -> Run:
         ModelError: the embedder cannot be loaded.
     """
     check_new(options.out)
+    files = ", ".join(map(str, options.files))
+    names = [encodable(file.name) for file in options.files]
     with Progress(quiet=options.quiet) as progress:
         progress.phase("Reading the set")
-        found = _READERS[options.format](options.files)
-        if not found.samples:
-            raise InputError(f"{', '.join(map(str, options.files))}: there is no question")
-        names = [encodable(file.name) for file in options.files]
-        documents, chunks = rebuilt(found.chunks, names[0])
+        read = _read_tables if options.format in _TABLES else _read_jsonl
+        asked, passages = read(options, files)
+        documents, chunks = rebuilt(passages, names[0])
         by_id = {chunk.chunk_id: chunk for chunk in chunks}
-        samples = [
-            sample.model_copy(
-                update={"contexts": tuple(by_id[chunk.chunk_id] for chunk in sample.contexts)}
-            )
-            for sample in found.samples.values()
-        ]
+        samples: dict[str, Sample] = {}
+        for where, fields in asked:
+            sample = _sample(where, fields, by_id)
+            if sample is not None and samples.setdefault(sample.id, sample) is not sample:
+                raise InputError(f"{where}: question {sample.id} is there twice")
+        if not samples:
+            raise InputError(f"{files}: there is no question")
+        if left_out := len(asked) - len(samples):
+            progress.note(f"left out, because no chunk is named: {counted(left_out, 'question')}")
         return save_ranked(
             options.out,
             embed.open_embedder(options.embedder),
             progress,
-            samples=samples,
+            samples=list(samples.values()),
             chunks=chunks,
             record={"source": {"format": options.format, "files": names}},
             documents=documents,
         )
 
 
-class _ForeignSet:
-    """Samples and chunks as they are read; the offsets of a chunk are only in its metadata."""
-
-    def __init__(self) -> None:
-        self.chunks: dict[str, Chunk] = {}
-        self.samples: dict[str, Sample] = {}
-
-    def add_chunk(self, where: str, chunk: Chunk, own: Container[str] = ()) -> Chunk:
-        """Keep a chunk, and return it; it may come again, as a context of several questions.
-
-        ``own`` are names of its metadata that a format needs; they are left out, like those without
-        a value.
-        """
-        path, facts = chunk.path, chunk.metadata
-        others = {
-            key: value
-            for key, value in facts.items()
-            if not own or (key not in own and value is not None)
-        }
-        has_title = chunk.title or (own and facts.get("title") == "")
-        about = {
-            "doc_id": chunk.doc_id or (text_id(path) if path else chunk.chunk_id),
-            # Knows both kinds of slashes.
-            "title": chunk.title if has_title else PureWindowsPath(path).stem,
-            "metadata": others | {OFFSETS: facts.get(OFFSETS)},
-        }
-        kept = self.chunks.setdefault(chunk.chunk_id, chunk.model_copy(update=about))
-        if kept.text != chunk.text:
-            raise InputError(f"{where}: chunk {chunk.chunk_id} has another text than before")
-        return kept
-
-    def add_sample(
-        self, where: str, fields: Mapping[str, Any], contexts: Sequence[Chunk], **more: Any
-    ) -> None:
-        """Keep the question of a row; its language is by default that of its first context."""
-        question = required(where, fields, "question")
-        answer = optional(where, fields, "answer") or ""
-        ids = [chunk.chunk_id for chunk in contexts]
-        name = optional(where, fields, "id") or text_id(question, answer, *ids)
-        language = optional(where, fields, "language")
-        if name in self.samples:
-            raise InputError(f"{where}: question {name} is there twice")
-        if not answer:
-            raise InputError(
-                f"{where}: question {name} has no answer; add one, or leave the row out"
-            )
-        try:
-            self.samples[name] = Sample(
-                id=name,
-                question=question,
-                answer=answer,
-                evolution=optional(where, fields, "evolution") or "imported",
-                language=language or language_of(plain(contexts[0].text[:MAX_READ])),
-                contexts=tuple(contexts),
-                retrieval=UNRANKED,
-                **more,
-            )
-        except ValidationError as error:
-            raise InputError(f"{where}: {first_fault(error)}") from error
-
-    def add_row(self, where: str, fields: Mapping[str, Any], corpus: Path, **more: Any) -> bool:
-        """Keep the question of a table, and return whether it has chunks; else it is left out.
-
-        Raises:
-            InputError: a value is wrong, or there is no such chunk in the corpus.
-        """
-        named = fields.get("chunk_ids") or []
-        if not isinstance(named, list):
-            raise InputError(f"{where}, column chunk_ids: must be a list of chunk ids")
-        groups = _groups(where, fields.get("retrieval_gt", [[name] for name in named]))
-        ids = named or [group[0] for group in groups]
-        try:
-            known = {name: self.chunks[name] for name in chain(ids, *groups)}
-        except (KeyError, TypeError) as error:
-            raise InputError(f"{where}: there is no chunk {error.args[0]} in {corpus}") from error
-        if ids:
-            contexts = [known[name] for name in dict.fromkeys(ids)]
-            self.add_sample(where, fields, contexts, retrieval_gt=groups, **more)
-        return bool(ids)
-
-
-def _tables(files: Sequence[Path], format: str, *names: str) -> Iterator[Path]:
-    """Yield the files of these names, which are given, or their folder."""
-    given = chain(*([path / name for name in names] if path.is_dir() else [path] for path in files))
+def _read_tables(options: ImportOptions, files: str) -> tuple[list[Row], list[Row]]:
+    """Return the rows of a table of questions and of one of chunks, named or in a folder."""
+    questions, corpus, rows_of = _TABLES[options.format]
+    given = chain.from_iterable(
+        [path / questions, path / corpus] if path.is_dir() else [path] for path in options.files
+    )
     named = {file.name: file for file in given if file.exists()}
-    if sorted(named) != sorted(names):
+    if named.keys() != {questions, corpus}:
         raise InputError(
-            f"{', '.join(map(str, files))}: {format} is two files, {' and '.join(names)}; name both"
+            f"{files}: {options.format} is two files, {questions} and {corpus}; name both"
         )
-    return map(named.__getitem__, names)
+    passages = list(rows_of(named[corpus]))
+    asked = [(where, _usual(fields)) for where, fields in rows_of(named[questions])]
+    _check_columns(named[questions], asked, "question", "answer", "retrieval_gt|chunk_ids")
+    _check_columns(named[corpus], passages, "chunk_id|doc_id", "text|contents")
+    return asked, passages
 
 
-def _read_autorag(files: Sequence[Path]) -> _ForeignSet:
-    """Read AutoRAG's tables, named or in a folder.
-
-    As in AutoRAG, ``retrieval_gt`` may also be an id or a list of ids, and ``generation_gt`` a
-    text. The first of several answers is the answer. Questions without a relevant chunk are left
-    out, unless an export of groundset names the chunks that they were made from.
-    """
-    (qa, corpus), found = _tables(files, "autorag", "qa.parquet", "corpus.parquet"), _ForeignSet()
-    for where, fields in parquet_rows(corpus):
-        chunk = chunk_of(where, {**fields, "chunk_id": None})
-        if chunk.chunk_id in found.chunks:
-            raise InputError(f"{where}: chunk {chunk.chunk_id} is in the table twice")
-        found.add_chunk(where, chunk, OWN)
-    for where, fields in parquet_rows(qa):
-        given = fields.get("generation_gt")
-        answers = [given] if isinstance(given, str) else given or []
-        if not isinstance(answers, list) or not all(isinstance(answer, str) for answer in answers):
-            raise InputError(f"{where}, column generation_gt: must be a list of texts")
-        others = {"answer_variants": answers[1:]} if answers[1:] else {}
-        row = {
-            "id": required(where, fields, "qid"),
-            "question": required(where, fields, "query"),
-            "answer": "".join(answers[:1]),
-        }
-        found.add_row(
-            where,
-            row | {name: fields.get(name) for name in ("retrieval_gt", "chunk_ids")},
-            corpus,
-            metadata=_others(where, fields, (*_QA, "chunk_ids")) | others,
-        )
-    return found
-
-
-def _read_csv(files: Sequence[Path]) -> _ForeignSet:
-    """Read the tables of an export as csv."""
-    (questions, corpus), found = _tables(files, "csv", "questions.csv", "corpus.csv"), _ForeignSet()
-    asked = [
-        (where, {_USUAL.get(name.casefold(), name): value for name, value in fields.items()})
-        for where, fields in csv_rows(questions)
-    ]
-    chunks = list(csv_rows(corpus))
-    _check_columns(questions, asked, "question", "answer", "retrieval_gt|chunk_ids")
-    _check_columns(corpus, chunks, "chunk_id", "text|contents")
-    for where, fields in chunks:
-        found.add_chunk(
-            where, chunk_of(where, {**fields, "chunk_id": required(where, fields, "chunk_id")})
-        )
-    for where, fields in asked:
-        is_kept = found.add_row(
-            where,
-            fields,
-            corpus,
-            probability=fields.get("probability"),
-            metadata={name: fields[name] for name in ("kind", "conversation") if fields.get(name)},
-        )
-        if not is_kept:
-            raise InputError(f"{where}, column chunk_ids: must be a list of chunk ids")
-    return found
+def _usual(fields: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the values of a row by the names that we have for them; who uses ours goes first."""
+    given = {name: value for name, value in fields.items() if value is not None}
+    usual = {_USUAL.get(name.casefold(), name): value for name, value in given.items()}
+    return usual | {name: given[name] for name in usual if name in given}
 
 
 def _check_columns(file: Path, rows: Sequence[Row], *names: str) -> None:
     """Refuse a table that lacks columns, naming all of them; ``|`` stands between alternatives."""
-    for _, there in rows[:1]:
-        missing = [name for name in names if there.keys().isdisjoint(name.split("|"))]
-        if told := ", ".join(missing).replace("|", " or "):
-            raise InputError(f"{file}: there is no column {told}; name them so")
+    there = {name for _, fields in rows for name in fields}
+    missing = [name for name in names if there.isdisjoint(name.split("|"))]
+    if rows and missing:
+        told = ", ".join(missing).replace("|", " or ")
+        raise InputError(f"{file}: there is no column {told}; name them so")
 
 
-def _groups(where: str, value: Any) -> tuple[tuple[str, ...], ...]:
-    """Parse groups of ids; a single id or a flat list is one group, ``[]`` or ``[[]]`` is none."""
-    value = [value] if isinstance(value, str) else value
-    if isinstance(value, list) and value and not any(isinstance(group, list) for group in value):
-        value = [value]
-    if value in ([], [[]]):
-        return ()
-    if not isinstance(value, list) or not all(isinstance(group, list) and group for group in value):
-        raise InputError(f"{where}, column retrieval_gt: must be lists of chunk ids")
-    names = [
-        [required(where, {"retrieval_gt id": name}, "retrieval_gt id") for name in group]
-        for group in value
-    ]
-    return tuple(tuple(dict.fromkeys(group)) for group in names)
-
-
-def _read_jsonl(files: Sequence[Path]) -> _ForeignSet:
-    """Read `samples.jsonl` of a run, or rows with `question`, `answer` and `contexts` (or one text
-    as `passage`).
-
-    `contexts` holds texts, or objects with `text` and optionally `chunk_id`, `doc_id`, `path`,
-    `title`, `headings`, `start`, `end` and `metadata`. The distinct contexts are the corpus.
-    Samples of a run keep their ids, kinds, trails and probabilities.
+def _read_jsonl(options: ImportOptions, _: str) -> tuple[list[Row], list[Row]]:
+    """Return rows with `question`, `answer` and `contexts` (or one text as `passage`), such as
+    those of `samples.jsonl` of a run, and their contexts.
     """
-    found = _ForeignSet()
-    rows = [row for file in files for row in jsonl_rows(file)]
-    contexts = [_contexts(where, fields, found) for where, fields in rows]
-    for (where, fields), chunks in zip(rows, contexts, strict=True):
-        groups: tuple[tuple[str, ...], ...] = tuple((chunk.chunk_id,) for chunk in chunks)
-        known, more = _ROW, {}
-        with suppress(ValidationError):  # it is no row of a run
-            row = {key: value for key, value in fields.items() if key in COLUMNS}
-            sample, known = Sample.model_validate(row), COLUMNS
-            # Groups may name chunks that are in no row.
-            kept = tuple(
-                tuple(filter(found.chunks.__contains__, group)) for group in sample.retrieval_gt
-            )
-            groups = kept if all(kept) else groups
-            more = {"probability": sample.probability, "trail": sample.trail}
-        found.add_sample(
-            where,
-            fields,
-            chunks,
-            retrieval_gt=groups,
-            metadata=_others(where, fields, known),
-            **more,
-        )
-    return found
+    asked: list[Row] = []
+    passages: list[Row] = []
+    for where, fields in chain.from_iterable(map(jsonl_rows, options.files)):
+        contexts = _contexts(where, fields)
+        passages += [(f"{where}, contexts", context) for context in contexts]
+        asked.append((where, {**fields, "chunk_ids": [each["chunk_id"] for each in contexts]}))
+    return asked, passages
 
 
-def _contexts(where: str, fields: Mapping[str, Any], found: _ForeignSet) -> list[Chunk]:
+def _contexts(where: str, fields: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Return the contexts of a row, which are texts or objects with the keys of a chunk."""
     given = fields.get("contexts", fields.get("passage"))
     listed = given if isinstance(given, list) else [given]
     contexts = [{"text": each} if isinstance(each, str) else each for each in listed]
@@ -339,28 +177,77 @@ def _contexts(where: str, fields: Mapping[str, Any], found: _ForeignSet) -> list
         raise InputError(
             f"{where}, column contexts: must be a list of texts, or of objects with `text`"
         )
-    chunks: dict[str, Chunk] = {}
-    where = f"{where}, contexts"
-    for context in contexts:
-        name = optional(where, context, "chunk_id") or text_id(str(context.get("text")))
-        chunk = found.add_chunk(where, chunk_of(where, {**context, "chunk_id": name}))
-        chunks[chunk.chunk_id] = chunk
-    return list(chunks.values())
+    return [{"chunk_id": text_id(str(each.get("text"))), **each} for each in contexts]
 
 
-def _others(where: str, fields: Mapping[str, Any], known: Container[str]) -> dict[str, Any]:
-    """Return the metadata of a row; columns that are not known are its ``imported``."""
+def _sample(where: str, fields: Mapping[str, Any], chunks: Mapping[str, Chunk]) -> Sample | None:
+    """Return the question of a row, or None if it names no chunk; its language is by default that
+    of its first chunk.
+
+    Of several answers the first is the answer.
+    """
+    named = _ids(where, "chunk_ids", fields.get("chunk_ids", []))
+    groups = _groups(where, fields.get("retrieval_gt", [[name] for name in named]), chunks)
+    ids = named or [group[0] for group in groups]
+    if missing := [name for name in ids if name not in chunks]:
+        raise InputError(f"{where}: there is no chunk {missing[0]}")
+    if not ids:
+        return None
+    contexts = [chunks[name] for name in dict.fromkeys(ids)]
+    question, given = required(where, fields, "question"), fields.get("answer")
+    answer, *others = (given or [None]) if isinstance(given, list) else [given]
+    answer = optional(where, {"answer": answer}, "answer") or ""
+    name = optional(where, fields, "id") or text_id(question, answer, *ids)
+    if not answer:
+        raise InputError(f"{where}: question {name} has no answer; add one, or leave the row out")
+    facts = {fact: fields[fact] for fact in _FACTS if fields.get(fact)}
+    variants = {"answer_variants": others} if others else {}
+    own = {
+        "evolution": "imported",
+        "language": language_of(plain(contexts[0].text[:MAX_READ])),
+        **{each: fields[each] for each in COLUMNS if fields.get(each) is not None},
+        "id": name,
+        "answer": answer,
+        "contexts": contexts,
+        "retrieval_gt": groups,
+        "retrieval": UNRANKED,
+        "metadata": _metadata(where, fields) | facts | variants,
+    }
+    try:
+        return Sample.model_validate(own)
+    except ValidationError as error:
+        raise InputError(f"{where}: {first_fault(error)}") from error
+
+
+def _groups(where: str, value: Any, chunks: Mapping[str, Chunk]) -> list[list[str]]:
+    """Return groups of ids; a single id or a flat list is one group, ``[]`` or ``[[]]`` is none.
+
+    Of the alternatives in a group those are kept that there are.
+    """
+    value = [value] if isinstance(value, str) else value
+    if isinstance(value, list) and value and not any(isinstance(group, list) for group in value):
+        value = [value]
+    if value in ([], [[]]):
+        return []
+    if not isinstance(value, list) or not all(value):
+        raise InputError(f"{where}, column retrieval_gt: must be lists of chunk ids")
+    groups = [_ids(where, "retrieval_gt", group) for group in value]
+    return [[name for name in group if name in chunks] or group for group in groups]
+
+
+def _ids(where: str, column: str, value: Any) -> list[str]:
+    """Return a list of ids, each once."""
+    if not isinstance(value, list):
+        raise InputError(f"{where}, column {column}: must be a list of chunk ids")
+    return list(dict.fromkeys(required(where, {"chunk id": name}, "chunk id") for name in value))
+
+
+def _metadata(where: str, fields: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the metadata of a row; columns without a place are its ``imported``."""
     metadata = metadata_of(where, fields)
     unknown = {
-        name: value for name, value in fields.items() if name not in known and value is not None
+        name: value for name, value in fields.items() if name not in _KNOWN and value is not None
     }
     extra, earlier = metadata_of(where, {"metadata": unknown}), metadata.get("imported")
     imported = earlier | extra if isinstance(earlier, dict) else extra
     return metadata | ({"imported": imported} if extra else {})
-
-
-_READERS: Mapping[str, Callable[[Sequence[Path]], _ForeignSet]] = {
-    "autorag": _read_autorag,
-    "csv": _read_csv,
-    "jsonl": _read_jsonl,
-}

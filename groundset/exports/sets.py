@@ -7,29 +7,53 @@ Splits are without leakage: what shares a document, or asks the same again, is n
 import hashlib
 import re
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from itertools import chain
-from operator import attrgetter
-from pathlib import Path
-from typing import Annotated, Any, NamedTuple
+from typing import Annotated, NamedTuple
 
-from pydantic import BeforeValidator
+from pydantic import AfterValidator, BeforeValidator
 
+from groundset.options import Options, option
 from groundset.programs.errors import InputError
 from groundset.programs.text import tokens
 from groundset.programs.types import Chunk, Document, Sample
 from groundset.run.record import verdicts_of
 from groundset.run.run import Run
+from groundset.run.values import parse_mix
 
 # `datasets` reads "all" as every split; some formats name files so.
 _NAME = re.compile(r"(?!all\b)\w{1,60}", re.ASCII)
 _Name = tuple[str, str]  # of a document or a question
-# What must be the same under one id.
-_CONTENT: Mapping[str, Callable[[Any], object]] = {
-    "document": attrgetter("text"),
-    "chunk": attrgetter("doc_id", "start", "text"),
-    "sample": attrgetter("question"),
-}
+
+
+def _checked(shares: dict[str, float]) -> dict[str, float]:
+    """Check the shares of splits.
+
+    Raises:
+        ValueError: a name cannot be that of a split, or the shares do not add up to 1.
+    """
+    wrong = [name for name in shares if not _NAME.fullmatch(name)]
+    if wrong:
+        raise ValueError(f"{wrong[0]!r} cannot be the name of a split; use letters, digits and _")
+    if not abs(sum(shares.values()) - 1) < 1e-6 or min(shares.values()) <= 0:
+        raise ValueError(
+            "write each split with its share, such as train=0.8,test=0.2; they must add up to 1"
+        )
+    return shares
+
+
+Shares = Annotated[dict[str, float], BeforeValidator(parse_mix), AfterValidator(_checked)]
+
+
+class SetOptions(Options):
+    """Which samples of a run go out."""
+
+    splits: Shares | None = option(
+        None,
+        "Shares of splits, such as train=0.8,test=0.2; a document is never in two.",
+        metavar="NAME=SHARE,...",
+    )
+    signed: bool = option(False, "Only samples that a reviewer signed and none refused.")
 
 
 class EvaluationSet(NamedTuple):
@@ -56,8 +80,8 @@ def joined(
     split them.
 
     Raises:
-        InputError: no sample is left, there are too few documents for the splits, or the runs give
-            the same id to different things; the message names both.
+        InputError: no sample is left, there are too few documents for the splits, or a run gives
+            the id of another chunk or question to one of its own.
     """
     verdicts = verdicts_of(review for run in runs for review in run.reviews)
     refused = {
@@ -72,34 +96,20 @@ def joined(
             return given == {"signed"} if signed else "refused" not in given
         return not signed and _asked(sample) not in refused
 
-    known: dict[str, dict[str, Any]] = {kind: {} for kind in _CONTENT}
-    documents, chunks, samples = known.values()
-    homes: dict[tuple[str, str], Path] = {}
-    for run in sorted(runs, key=_is_imported):
-        # An import knows only the chunks of its documents: what another run has of them is whole.
-        same = {
-            name: chunks[name]
-            for name, chunk in run.chunks.items()
-            if _is_imported(run) and name in chunks and chunks[name].text == chunk.text
-        }
-        whole = {chunk.doc_id for chunk in run.chunks.values() if chunk.chunk_id in same}
-        own = {name: each for name, each in run.documents.items() if name not in whole}
-        taken = {
-            sample.id: sample.model_copy(
-                update={"contexts": tuple(same.get(one.chunk_id, one) for one in sample.contexts)}
-            )
-            for sample in run.samples
-            if is_taken(sample)
-        }
-        found = {"document": own, "chunk": run.chunks | same, "sample": taken}
-        for kind, content in _CONTENT.items():
-            for name, each in found[kind].items():
-                home = homes.setdefault((kind, name), run.folder)
-                if content(known[kind].setdefault(name, each)) != content(each):
-                    raise InputError(
-                        f"{kind} {name} of {run.folder} is another one than in {home},"
-                        " so they cannot be joined; export each run by itself"
-                    )
+    documents: dict[str, Document] = {}
+    chunks: dict[str, Chunk] = {}
+    samples: dict[str, Sample] = {}
+    # An import knows only some chunks of its documents: what another run has of them is whole.
+    for run in sorted(runs, key=lambda run: isinstance(run.record.get("source"), Mapping)):
+        for name, chunk in run.chunks.items():
+            if (known := chunks.setdefault(name, chunk)).text != chunk.text:
+                raise _conflict("chunk", name, run)
+            documents.setdefault(known.doc_id, run.documents[chunk.doc_id])
+        for sample in filter(is_taken, run.samples):
+            contexts = tuple(chunks[chunk.chunk_id] for chunk in sample.contexts)
+            taken = sample.model_copy(update={"contexts": contexts})
+            if samples.setdefault(sample.id, taken).question != sample.question:
+                raise _conflict("sample", sample.id, run)
     if not samples:
         why = (
             "no sample is signed; use `groundset review`"
@@ -107,19 +117,20 @@ def joined(
             else "there is no sample that nobody refused"
         )
         raise InputError(f"{', '.join(str(run.folder) for run in runs)}: {why}")
-    if unanswered := next(
-        (name for name, sample in samples.items() if not sample.answer.strip()), None
-    ):
+    if unanswered := [name for name, sample in samples.items() if not sample.answer.strip()]:
         raise InputError(
-            f"sample {unanswered} has no answer, which every format needs; leave such samples out"
-            " with `run.filter(lambda sample: sample.answer).save(...)`"
+            f"sample {unanswered[0]} has no answer, which every format needs; leave such samples"
+            " out with `run.filter(lambda sample: sample.answer).save(...)`"
         )
     splits = split(list(samples.values()), list(chunks.values()), shares) if shares else None
     return EvaluationSet(runs, list(samples.values()), list(chunks.values()), documents, splits)
 
 
-def _is_imported(run: Run) -> bool:
-    return isinstance(run.record.get("source"), Mapping)
+def _conflict(kind: str, name: str, run: Run) -> InputError:
+    return InputError(
+        f"{kind} {name} of {run.folder} is another one than in a run before it, so they cannot be"
+        " joined; export each run by itself"
+    )
 
 
 def _asked(sample: Sample) -> tuple[str, ...]:
@@ -130,39 +141,6 @@ def _asked(sample: Sample) -> tuple[str, ...]:
 def relevant_ids(sample: Sample) -> list[str]:
     """Return the distinct ids of all groups of ``retrieval_gt``."""
     return list(dict.fromkeys(name for group in sample.retrieval_gt for name in group))
-
-
-def parse_shares(given: str | Mapping[str, float]) -> dict[str, float]:
-    """Return the share of each split in a text such as ``train=0.8,test=0.2``, or in a mapping.
-
-    Raises:
-        ValueError: it is not of this form, or the shares do not add up to 1.
-    """
-    pairs = (
-        [part.split("=") for part in given.split(",")]
-        if isinstance(given, str)
-        else list(given.items())
-    )
-    try:
-        shares = {name.strip(): float(share) for name, share in pairs}
-    except ValueError:
-        shares = {}
-    wrong = [name for name in shares if not _NAME.fullmatch(name)]
-    if wrong:
-        raise ValueError(f"{wrong[0]!r} cannot be the name of a split; use letters, digits and _")
-    if (
-        len(shares) < len(pairs)
-        or min(shares.values()) <= 0
-        or not abs(sum(shares.values()) - 1) < 1e-6
-    ):
-        raise ValueError(
-            "write each split once with its share, such as train=0.8,test=0.2;"
-            " they must add up to 1"
-        )
-    return shares
-
-
-Shares = Annotated[dict[str, float], BeforeValidator(parse_shares)]
 
 
 def split(
@@ -202,19 +180,18 @@ def _question(sample: Sample) -> _Name:
 def _spread(sizes: Mapping[_Name, int], shares: Mapping[str, float]) -> dict[_Name, str]:
     """Assign names to splits so that the sums of their sizes come near the shares.
 
-    The largest goes first, to the split that lacks most. A split that stays empty gets the smallest
-    of the fullest.
+    The largest goes first, to the split that lacks most; the smallest are left for splits that
+    would stay empty.
     """
-    lacking = {split: share * sum(sizes.values()) for split, share in sorted(shares.items())}
-    members: dict[str, list[_Name]] = {split: [] for split in lacking}
-    for name in sorted(
+    lacking = {split: share * sum(sizes.values()) for split, share in shares.items()}
+    split_of: dict[_Name, str] = {}
+    names = sorted(
         sizes, key=lambda name: (-sizes[name], hashlib.sha256(name[1].encode()).digest())
-    ):
-        split = max(lacking, key=lambda split: lacking[split])
+    )
+    for left, name in zip(range(len(names), 0, -1), names, strict=True):
+        empty = lacking.keys() - split_of.values()
+        wanted = empty if left <= len(empty) else lacking
+        split = min(wanted, key=lambda split: (-lacking[split], split))
         lacking[split] -= sizes[name]
-        members[split].append(name)
-    for split in members:
-        fullest = max(members, key=lambda other: len(members[other]))
-        if not members[split]:
-            members[split].append(members[fullest].pop())
-    return {name: split for split, names in members.items() for name in names}
+        split_of[name] = split
+    return split_of

@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from groundset.exports.sets import EvaluationSet
-from groundset.files import encodable
 from groundset.rows import csv_cell
 
 Row = Mapping[str, Any]
@@ -19,13 +18,12 @@ class File(NamedTuple):
     """A file of an export.
 
     Columns are names of values, or by the name of a column the name of a value, a function of the
-    row, an object of such, or what is the same everywhere. A column that ends with ? is left out
-    where it has no value.
+    row, an object or a list of such, or what is the same everywhere. A column that ends with ? is
+    left out where it has no value.
     """
 
     of: Callable[[EvaluationSet], Iterable[Row]]  # yields the rows; ``split`` is the split of a row
     columns: Any
-    ascii: bool = False  # whether the tool opens JSON lines in the encoding of the machine
 
     def tables(self, found: EvaluationSet) -> dict[str, Any]:
         """Return an Arrow table for each split."""
@@ -49,25 +47,22 @@ class File(NamedTuple):
                 self._write(folder / name, chain([first], rows))
 
     def _write(self, file: Path, rows: Iterable[Row]) -> None:
-        """Write rows; .json in ASCII, because tools open it in the encoding of the machine."""
+        """Write rows, as JSON in ASCII, because tools open it in the encoding of the machine."""
         if file.suffix == ".parquet":
             import pyarrow.parquet as pq
 
             with file.open("wb") as stream:  # Arrow cannot open paths that are not UTF-8
                 pq.write_table(arrow_table(self.columns, rows), stream)
             return
+        is_csv = file.suffix == ".csv"
         # The byte order mark tells Excel the encoding.
-        with file.open(
-            "w", encoding="utf-8-sig" if file.suffix == ".csv" else "utf-8", newline=""
-        ) as text:
+        encoding = "utf-8-sig" if is_csv else "utf-8"
+        with file.open("w", encoding=encoding, newline="") as text:
             if file.suffix == ".json":
                 text.write(json.dumps(list(rows), indent=2) + "\n")
             elif file.suffix == ".jsonl":
-                text.writelines(
-                    encodable(json.dumps(row, ensure_ascii=self.ascii)) + "\n" for row in rows
-                )
+                text.writelines(json.dumps(row) + "\n" for row in rows)
             else:
-                is_csv = file.suffix == ".csv"
                 dialect, end = ("excel", "\r\n") if is_csv else ("excel-tab", "\n")
                 writer = csv.writer(text, dialect, lineterminator=end)
                 writer.writerow(self.columns)
@@ -75,19 +70,18 @@ class File(NamedTuple):
                     writer.writerow(map(csv_cell, row.values()) if is_csv else row.values())
 
     def _by_split(self, found: EvaluationSet) -> dict[str, list[Row]]:
-        """Return the rows by split; the splits of samples are there also without rows."""
         rows: dict[str, list[Row]] = {}
         for row in self.of(found):
             rows.setdefault(row["split"] or _WHOLE, []).append(filled(self.columns, row))
-        splits = dict.fromkeys(found.split_of(sample) or _WHOLE for sample in found.samples)
-        is_of_samples = rows.keys() <= splits.keys()
-        return rows | {split: rows.get(split, []) for split in splits} if is_of_samples else rows
+        return rows
 
 
 def filled(columns: Any, row: Row) -> Any:
     """Return what columns make of a row; see :class:`File`."""
     if isinstance(columns, tuple):
         return {name: row[name] for name in columns}
+    if isinstance(columns, list):
+        return [filled(each, row) for each in columns]
     if not isinstance(columns, dict):
         value = row[columns] if isinstance(columns, str) else columns
         return value(row) if callable(value) else value
@@ -100,13 +94,14 @@ def filled(columns: Any, row: Row) -> Any:
 
 
 def arrow_table(columns: Iterable[str], rows: Iterable[Row]) -> Any:
-    """Return an Arrow table, whose types depend on the names of columns only."""
+    """Return an Arrow table, whose types depend on the names of columns (and of metadata) only."""
     import pyarrow as pa
 
     text, texts, whole = pa.string(), pa.list_(pa.string()), pa.int64()
     types = {
         **dict.fromkeys(("contexts", "headings", "generation_gt", "chunk_ids"), texts),
         **dict.fromkeys(("rank", "start", "end"), whole),
+        "start_end_idx": pa.list_(whole),
         "retrieval_gt": pa.list_(texts),
         "probability": pa.float64(),
         "answerable": pa.bool_(),
@@ -115,6 +110,8 @@ def arrow_table(columns: Iterable[str], rows: Iterable[Row]) -> Any:
     placed = ("chunk_id", "doc_id", "path", "title", "headings", "start", "end")
     types["provenance"] = pa.list_(pa.struct([(name, types.get(name, text)) for name in placed]))
     listed = list(rows)
+    if "metadata" in columns:
+        types["metadata"] = pa.infer_type([row["metadata"] for row in listed])
     names = [name for name in columns if name[-1] != "?" or any(name[:-1] in row for row in listed)]
     schema = pa.schema([(name.rstrip("?"), types.get(name.rstrip("?"), text)) for name in names])
     # Arrow ignores keys that are not in the schema.

@@ -5,31 +5,21 @@ Everything is escaped, invisible characters are spelt out.
 
 import base64
 import hashlib
-import unicodedata
 from collections.abc import Iterable, Sequence
 from functools import cache
 from itertools import chain, pairwise
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import regex
 from jinja2 import Environment, FileSystemLoader
 from markupsafe import Markup
 
 from groundset.files import encodable
 from groundset.printing import counted, printable
-from groundset.programs.text import one_line
+from groundset.programs.text import MAX_QUESTION, MAX_READ, one_line
+from groundset.retrieval.gold import evidence_in, find_words
 
 _FOLDER = Path(__file__).parent / "templates"
-_Span = tuple[int, int]
-# Characters that are read of a passage and of words; time is their product.
-_MAX_TEXT, _MAX_WORDS = 50_000, 5_000
-_AROUND = 200  # characters of an excerpt on both sides of what is marked
-_LETTER = r"[\p{L}\p{N}\p{M}]"
-_WORD = regex.compile(rf"{_LETTER}+")
-_BETWEEN = r"[^\p{L}\p{N}\p{M}]+"
-_BEFORE = rf"(?<!{_LETTER})"
-_BEHIND = rf"(?!{_LETTER})"
 
 
 def render(template: str, **values: Any) -> str:
@@ -61,7 +51,7 @@ def _environment() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.globals.update(asset=asset, policy=policy, marked=marked, excerpt=excerpt)
+    environment.globals.update(asset=asset, policy=policy, marked=marked, evidence_in=evidence_in)
     environment.filters.update(
         percent=lambda share: f"{100 * share:.0f} %", counted=counted, one_line=one_line
     )
@@ -91,59 +81,18 @@ def marked(text: str, evidence: Sequence[str], answer: str) -> list[Piece]:
 
     The answer is marked within the evidence, or anywhere if no evidence contains it.
     """
-    whole = (0, len(text))
-    supports = [span for words in evidence if (span := _find(text, words, whole))]
-    answers = [span for support in supports if (span := _find(text, answer, support))]
-    if not answers and (span := _find(text, answer, whole)):
+    read, answer = text[:MAX_READ], answer[:MAX_QUESTION]  # time is their product
+    supports = [span for words in evidence if (span := find_words(read, words[:MAX_QUESTION]))]
+    answers = [span for support in supports if (span := find_words(read, answer, *support))]
+    if not answers and (span := find_words(read, answer)):
         answers = [span]
     pieces = []
-    for start, end in pairwise(sorted({*chain(whole, *supports, *answers)})):
+    for start, end in pairwise(sorted({0, len(text), *chain(*supports, *answers)})):
         css = ["evidence"] if _covers(supports, start) else []
         css += ["answer"] if _covers(answers, start) else []
         pieces.append(Piece(text[start:end], " ".join(css)))
     return pieces
 
 
-def _covers(spans: Iterable[_Span], place: int) -> bool:
+def _covers(spans: Iterable[tuple[int, int]], place: int) -> bool:
     return any(start <= place < end for start, end in spans)
-
-
-def excerpt(pieces: Sequence[Piece]) -> list[Piece]:
-    """Cut off what stands far before and behind what is marked, or after the beginning if nothing
-    is.
-    """
-    *before, last = pieces or [Piece("")]
-    if before and not before[0].css:
-        before[0] = Piece(_tail(before[0].text))
-    return [*before, last if last.css else Piece(_head(last.text))]
-
-
-def _find(text: str, words: str, within: _Span) -> _Span | None:
-    """Return the first span of words in a part of a text; whole words, in scripts with spaces."""
-    parts = _WORD.findall(words[:_MAX_WORDS])
-    if not parts:
-        return None
-    pattern = _BETWEEN.join(map(regex.escape, parts))
-    if _is_spaced(parts[0][0]):
-        pattern = _BEFORE + pattern
-    if _is_spaced(parts[-1][-1]):
-        pattern += _BEHIND
-    start, end = within
-    match = regex.compile(pattern, regex.IGNORECASE).search(text, start, min(end, _MAX_TEXT))
-    return match.span() if match else None
-
-
-def _is_spaced(letter: str) -> bool:
-    """Return whether a letter is of a script that separates words by spaces, and no mark."""
-    return unicodedata.category(letter) not in ("Lo", "Mn", "Mc")
-
-
-def _head(text: str) -> str:
-    """Return the first words of a text; a script without spaces is cut anywhere."""
-    cut = text[:_AROUND]
-    return text if cut == text else f"{cut.rpartition(' ')[0] or cut} …"
-
-
-def _tail(text: str) -> str:
-    cut = text[-_AROUND:]
-    return text if cut == text else f"… {cut.partition(' ')[2] or cut}"

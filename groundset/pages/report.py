@@ -13,13 +13,13 @@ import numpy as np
 
 from groundset import __version__, stats
 from groundset.agreement import own_questions, side_of
-from groundset.files import check_target, is_stream, json_text, write_text
+from groundset.files import is_stream, json_text, write_text
 from groundset.options import Options, option
 from groundset.pages.html import render
 from groundset.printing import say, say_lines
-from groundset.programs.errors import InputError
 from groundset.programs.text import tokens
 from groundset.programs.types import Reject
+from groundset.programs.users import Wording, asking, worded
 from groundset.retrieval.gold import gold
 from groundset.retrieval.index import last_rank, ranks_of, settled
 from groundset.retrieval.retrievers import bm25
@@ -50,8 +50,9 @@ class ReportOptions(Options):
     """Write an HTML report on a run.
 
     Its sections are the questions with their answers and evidence, what was made and refused,
-    retrieval, variety and cost. The page is one file that loads nothing. With --queries, it sets
-    the wording of the questions beside that of your users.
+    retrieval, variety and cost. The page is one file that loads nothing. The wording of the
+    questions stands beside what the writer was told (`generate --users`) and, with --queries,
+    beside that of your users.
     """
 
     run: Path = option(..., "Folder of the run.", metavar="RUN", argument=True)
@@ -62,7 +63,7 @@ class ReportOptions(Options):
         metavar="FILE|RUN",
     )
     out: Path | None = option(
-        None, "The page, .html; - is standard output.", metavar="FILE", shown="RUN/report.html"
+        None, "The page; - is standard output.", metavar="FILE", shown="RUN/report.html"
     )
     as_json: bool = option(False, "Print the figures as JSON and write no page.", command_only=True)
 
@@ -74,19 +75,14 @@ def report(options: ReportOptions) -> Path | None:
         InputError: a folder holds no run, or the page cannot be written.
         RunError: a run is damaged.
     """
-    out = options.out
-    if out is not None:
-        check_target(out)
-        if not is_stream(out) and out.suffix.lower() != ".html":
-            raise InputError(f"--out {out}: must end with .html")
     run = open_run(options.run)
     queries = own_questions(options.queries, "--queries", run) if options.queries else None
     if options.as_json:
         say_lines(json_text(report_record(run, queries), indent=2))
         return None
-    page = out or run.folder / NAME
-    text = report_page(run, queries)
-    write_text(page, text, follow=out is not None)  # a link in the place of our own is replaced
+    page = options.out or run.folder / NAME
+    # A link in the place of our own is replaced.
+    write_text(page, report_page(run, queries), follow=options.out is not None)
     if not is_stream(page):
         say(f"report: {page}")
     return page
@@ -114,8 +110,8 @@ def report_record(run: Run, queries: Run | None = None) -> Figures:
         "made": _made(run),
         "retrieval": _retrieval(run),
         "variety": _variety(run),
+        "wording": _wording(run, queries),
         "cost": _cost(run),
-        **({"queries": _wording(queries)} if queries else {}),
     }
 
 
@@ -146,7 +142,6 @@ def _made(run: Run) -> Figures:
         run.chunks[reject.chunk_id].doc_id for reject in refused if reject.chunk_id in run.chunks
     )
     documents = sorted(run.documents.values(), key=lambda document: -chunks[document.doc_id])
-    titles = Counter(document.title for document in documents)
     return {
         "samples": len(run.samples),
         "asked": run.record["asked"],
@@ -161,11 +156,7 @@ def _made(run: Run) -> Figures:
         "unasked": unasked([*run.chunks.values()], run.samples),
         "by_document": [
             {
-                "document": (
-                    f"{each.title} ({each.path})"
-                    if each.title and titles[each.title] > 1
-                    else each.title or each.path
-                ),
+                "title": each.title,
                 "path": each.path,
                 "chunks": chunks[each.doc_id],
                 "samples": made[each.doc_id],
@@ -241,19 +232,42 @@ def _variety(run: Run) -> Figures:
             (tokens(sample.question) or [""])[0][:_LONGEST_WORD] for sample in samples
         ),
         "languages": frequencies(sample.language for sample in samples),
-        **_wording(run),
         "answer_words": quartiles([len(tokens(sample.answer)) for sample in samples]),
     }
 
 
-def _wording(run: Run) -> Figures:
-    """Return how long questions are, and which share of their content words stands near their
-    gold.
+def _wording(run: Run, queries: Run | None) -> Figures:
+    """Return how questions are worded: as the writer was told, if it put them as users would, in
+    the set, and in the user's own queries.
     """
-    side = side_of(run.samples, run.chunks)
+    found = {"set": run} | ({"queries": queries} if queries else {})
+    rows = {}
+    for name, each in found.items():
+        side = side_of(each.samples, each.chunks)
+        asked = [worded(sample.question) for sample in each.samples]
+        rows[name] = _worded(asked, side.shared_words(each.documents))
+    made = run.record["configuration"]
+    users = asking(made.get("users", ""), made.get("like", ()))
+    seeds = [each.metadata["seed_question"] for each in run if "situation" in each.metadata]
+    told = list(map(users.drawn, seeds)) if users else []
+    wanted = {"wanted": _worded(told, [each.shared for each in told])} if told else {}
+    return wanted | rows
+
+
+def _worded(questions: Sequence[Wording], shared: Sequence[float]) -> Figures:
+    """Return how long questions are, which share of their content words stands near their gold, and
+    how many are put in which way.
+    """
+
+    def part(of: Iterable[bool]) -> Figures | None:
+        return share(sum(of), len(questions))
+
     return {
-        "question_words": quartiles(side.lengths()),
-        "shared_words": quartiles(side.shared_words(run.documents)),
+        "words": quartiles([each.words for each in questions]),
+        "shared_words": quartiles(shared),
+        "no_question_mark": part(not each.mark for each in questions),
+        "several_sentences": part(each.several for each in questions),
+        "no_punctuation": part(each.bare for each in questions),
     }
 
 

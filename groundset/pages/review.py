@@ -2,10 +2,8 @@
 alone.
 """
 
-import hmac
 import os
 import secrets
-import signal
 import socket
 import sys
 import threading
@@ -15,9 +13,9 @@ from contextlib import contextmanager, nullcontext, suppress
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
-from urllib.parse import urlsplit
 
 from flask import Flask, Response, abort, make_response, redirect, request
+from werkzeug.exceptions import HTTPException
 from werkzeug.serving import WSGIRequestHandler, make_server
 from werkzeug.wrappers import Response as AnyResponse
 
@@ -25,24 +23,24 @@ from groundset.options import Options, option
 from groundset.pages.html import policy, render
 from groundset.pages.verdicts import (
     REASONS,
+    Reviewer,
     agreements,
     answered,
     in_review_order,
     readings_of,
-    reviewer_name,
     tallies,
-    tidy_note,
     verdicts_in,
 )
 from groundset.printing import counted, say
 from groundset.programs.errors import GroundsetError, InputError
 from groundset.programs.forms import UNSURE
+from groundset.programs.text import one_line
 from groundset.programs.types import Sample
 from groundset.run.record import latest_reviews, write_files
 from groundset.run.run import Run, open_run
 from groundset.run.store import DATABASE, Review, Store
 
-_HOST, _HOSTS = "127.0.0.1", ("127.0.0.1", "localhost")
+_HOST = "127.0.0.1"
 _MAX_BODY = 100_000  # bytes
 _IDLE_SECONDS = 10.0  # after which a connection is closed
 _HEADERS = {
@@ -55,6 +53,10 @@ _HEADERS = {
     "Referrer-Policy": "same-origin",
     "X-Content-Type-Options": "nosniff",
 }
+_UNKNOWN = (
+    "There is no such page. Open the address printed by `groundset review`: it contains a token"
+    " that changes at every start.\n"
+)
 
 
 class ReviewOptions(Options):
@@ -66,7 +68,7 @@ class ReviewOptions(Options):
     """
 
     run: Path = option(..., "Folder of the run.", metavar="RUN", argument=True)
-    reviewer: str = option(
+    reviewer: Reviewer = option(
         "reviewer", "Name of the reviewer; each has verdicts of their own.", metavar="NAME"
     )
     verdicts: Path | None = option(
@@ -86,8 +88,7 @@ def review(options: ReviewOptions) -> None:
         InputError: the folder holds no run, or an option or the file is wrong.
         RunError: the run is damaged, or its folder cannot be written.
     """
-    name = reviewer_name("--reviewer", options.reviewer)
-    run = open_run(options.run)
+    name, run = options.reviewer, open_run(options.run)
     if options.verdicts:
         reviews = verdicts_in(options.verdicts, run, name)
         with Store(run.folder / DATABASE) as store, store.transaction():
@@ -98,31 +99,31 @@ def review(options: ReviewOptions) -> None:
             f" {sum(each.verdict == 'signed' for each in reviews)} signed"
         )
         return
-    for number in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(number, signal.default_int_handler)
     with suppress(KeyboardInterrupt), serving(run, name, options.port) as address:
         say(f"open {address} in a browser; Ctrl-C stops it")
         with shown_in_browser(address) if options.open else nullcontext():
             threading.Event().wait()
     samples = (*run.samples, *run.unsure)
-    for mine in tallies(samples, latest_reviews(run.reviews)):
-        if mine.reviewer == name:
-            say(f"reviewed {mine.reviewed} of {len(samples)}, {mine.signed} signed", err=True)
+    if mine := tallies(samples, latest_reviews(run.reviews)).get(name):
+        say(f"reviewed {mine['of']} of {len(samples)}, {mine['part']} signed", err=True)
 
 
 def make_app(run: Run, reviewer: str, token: str) -> Flask:
     """Build the application with which someone reviews a run below ``/token/``.
 
-    Verdicts are read anew for every page, so that several people can review a run at the same time.
+    Other sites do not know the token, so they can neither read nor post. Verdicts are read anew for
+    every page, so that several people can review a run at the same time.
     """
     app = Flask("groundset.pages", static_folder=None)
     app.config["MAX_CONTENT_LENGTH"] = _MAX_BODY
-    _guard(app, token)
     database, samples = run.folder / DATABASE, in_review_order((*run.samples, *run.unsure))
 
-    def page(template: str, **values: Any) -> str:
+    def given() -> dict[str, dict[str, Review]]:
         with Store(database, read_only=True) as store:
-            verdicts = latest_reviews(store.reviews())
+            return latest_reviews(store.reviews())
+
+    def page(template: str, **values: Any) -> str:
+        verdicts = given()
         return render(
             template,
             base=f"/{token}",
@@ -154,12 +155,10 @@ def make_app(run: Run, reviewer: str, token: str) -> Flask:
         """Redirect to the next sample that the reviewer has not reviewed, wrapping around, or to
         the result.
         """
-        with Store(database, read_only=True) as store:
-            done = {review.sample_id for review in store.reviews() if review.reviewer == reviewer}
+        verdicts = given()
         places = (*range(after, len(samples)), *range(after))
-        following = next(
-            (str(place + 1) for place in places if samples[place].id not in done), "result"
-        )
+        left = (place for place in places if reviewer not in verdicts.get(samples[place].id, {}))
+        following = next((str(place + 1) for place in left), "result")
         return redirect(f"/{token}/{following}" + (f"?after={after}" if after else ""), 303)
 
     @app.get(f"/{token}/")
@@ -178,16 +177,16 @@ def make_app(run: Run, reviewer: str, token: str) -> Flask:
         if request.method == "GET":
             return item(number, sample)
         verdict, chosen = request.form.get("verdict"), request.form.getlist("reason")
-        note, answer = (tidy_note(request.form.get(name, "")) for name in ("note", "answer"))
+        note, answer = (one_line(request.form.get(name, "")) for name in ("note", "answer"))
         ticked, tried = request.form.getlist("passage"), dict[str, Any]()
         read = readings_of(sample, run.chunks) if verdict == "signed" else {}
         is_known = REASONS.keys() >= set(chosen) and (not read or read.keys() >= set(ticked))
         if verdict not in ("signed", "refused") or not is_known:
             abort(400)
-        error = ""
-        if verdict == "refused" and not chosen:
+        is_refused, error = verdict == "refused", ""
+        if is_refused and not chosen:
             error = "Choose at least one reason for refusing it."
-        elif verdict == "refused" and "other" in chosen and not note:
+        elif is_refused and "other" in chosen and not note:
             error = "Say in the note what else is wrong."
         elif read and bool(ticked) != bool(answer):
             error = "Tick the passages that answer it and write the answer, or neither."
@@ -200,22 +199,29 @@ def make_app(run: Run, reviewer: str, token: str) -> Flask:
             sample = answered(
                 sample, ticked, answer, run.chunks, together=together, reviewer=reviewer
             )
-        given = Review.model_validate(
-            {
-                "sample_id": sample.id,
-                "reviewer": reviewer,
-                "verdict": verdict,
-                "note": note,
-                "reasons": chosen if verdict == "refused" else (),
-            }
+        said = Review(
+            sample_id=sample.id,
+            reviewer=reviewer,
+            verdict="refused" if is_refused else "signed",
+            reasons=tuple(chosen) if is_refused else (),
+            note=note,
         )
         with Store(database) as store:
             if sample is not samples[number - 1]:
                 store.settle(sample)
                 write_files(store)
                 samples[number - 1] = sample
-            store.add_review(given)
+            store.add_review(said)
         return go_on(number)
+
+    @app.after_request
+    def protect(response: Response) -> Response:
+        response.headers.update(_HEADERS)
+        return response
+
+    @app.errorhandler(404)
+    def unknown(_: HTTPException) -> AnyResponse:
+        return make_response(_UNKNOWN, 404, {"Content-Type": "text/plain"})
 
     @app.errorhandler(GroundsetError)
     def failed(error: GroundsetError) -> AnyResponse:
@@ -224,33 +230,6 @@ def make_app(run: Run, reviewer: str, token: str) -> Flask:
         )
 
     return app
-
-
-def _guard(app: Flask, token: str) -> None:
-    """Accept only requests below ``/token/`` that name this machine (no DNS rebinding) and come
-    from these pages.
-    """
-
-    @app.before_request
-    def check() -> None:
-        own = request.host_url.rstrip("/")
-        reason = ""
-        if urlsplit(f"//{request.host}").hostname not in _HOSTS:
-            reason = "This page is only available at 127.0.0.1 or localhost."
-        elif request.headers.get("Origin", own) != own:
-            reason = "A request from another site was refused."
-        elif not hmac.compare_digest(request.path.split("/")[1].encode(), token.encode()):
-            reason = (
-                "Open the address printed by `groundset review`:"
-                " it contains a token that changes at every start."
-            )
-        if reason:
-            abort(make_response(f"{reason}\n", 403, {"Content-Type": "text/plain"}))
-
-    @app.after_request
-    def protect(response: Response) -> Response:
-        response.headers.update(_HEADERS)
-        return response
 
 
 class _SilentHandler(WSGIRequestHandler):
@@ -272,15 +251,13 @@ def serving(run: Run, reviewer: str, port: int = 0) -> Iterator[str]:
     """
     Store(run.folder / DATABASE).close()  # reviews are kept in it
     token = secrets.token_urlsafe(18)
-    with socket.socket() as listener:
-        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        try:
-            listener.bind((_HOST, port))
-            listener.listen()
-        except OSError as error:
-            raise InputError(
-                f"--port {port}: {error.strerror or error}; choose another port"
-            ) from error
+    try:
+        listener = socket.create_server((_HOST, port))
+    except OSError as error:
+        raise InputError(
+            f"--port {port}: {error.strerror or error}; choose another port"
+        ) from error
+    with listener:
         server = make_server(
             _HOST,
             port,

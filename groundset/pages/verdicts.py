@@ -8,23 +8,26 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import combinations
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Annotated, Any
+
+from pydantic import StringConstraints
 
 from groundset.files import check_target, is_stream, write_rows
 from groundset.options import Options, option
+from groundset.pages.report import Figures, share
 from groundset.printing import counted, say
 from groundset.programs.checks import evidence_in
 from groundset.programs.errors import InputError
 from groundset.programs.forms import MULTI, SIMPLE, UNANSWERABLE
 from groundset.programs.languages import LANGUAGES
-from groundset.programs.text import MAX_READ, plain, text_id
+from groundset.programs.text import MAX_READ, one_line, plain, text_id
 from groundset.programs.types import Chunk, Sample
 from groundset.retrieval.index import round_trip
 from groundset.rows import named_rows, optional, required
 from groundset.run.record import latest_reviews
 from groundset.run.run import Run, open_run
 from groundset.run.store import Review
-from groundset.stats import Estimate, kappa, wilson
+from groundset.stats import kappa
 
 # Name in labels, label, and meaning of each reason for refusing a sample.
 REASONS = {
@@ -53,27 +56,8 @@ _WORDS: Mapping[str, Any] = {
     "refused": "refused",
     "bad": "refused",
 }
-_CONTROLS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
-_MAX_NAME, _MAX_NOTE = 60, 5_000  # characters
+Reviewer = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=60)]
 _ANSWER = ("incomplete", "unsupported")  # reasons against the answer; the question is good
-
-
-class Tally(NamedTuple):
-    """How many samples a reviewer reviewed and signed, with the share and its 95 % interval."""
-
-    reviewer: str
-    reviewed: int
-    signed: int
-    share: Estimate | None
-
-
-class Agreement(NamedTuple):
-    """How often two reviewers agree; ``kappa`` is None if one of them gave only one verdict."""
-
-    reviewers: tuple[str, str]
-    both: int
-    same: int
-    kappa: Estimate | None
 
 
 def in_review_order(samples: Iterable[Sample]) -> list[Sample]:
@@ -85,33 +69,31 @@ def in_review_order(samples: Iterable[Sample]) -> list[Sample]:
     return sorted(samples, key=lambda sample: hashlib.sha256(sample.id.encode()).digest())
 
 
-def tallies(samples: Iterable[Sample], verdicts: Verdicts) -> list[Tally]:
-    """Return what each reviewer signed, in the order of their names."""
+def tallies(samples: Iterable[Sample], verdicts: Verdicts) -> dict[str, Figures | None]:
+    """Return the share that each reviewer signed, in the order of their names."""
     given: dict[str, list[bool]] = defaultdict(list)
     for sample in samples:
         for reviewer, review in verdicts.get(sample.id, {}).items():
             given[reviewer].append(review.verdict == "signed")
-    return [
-        Tally(name, len(each), sum(each), wilson(sum(each), len(each)))
-        for name, each in sorted(given.items())
-    ]
+    return {name: share(sum(each), len(each)) for name, each in sorted(given.items())}
 
 
-def agreements(samples: Iterable[Sample], verdicts: Verdicts) -> list[Agreement]:
-    """Return the agreement of each pair of reviewers with samples in common."""
+def agreements(samples: Iterable[Sample], verdicts: Verdicts) -> list[dict[str, Any]]:
+    """Return how often each pair of reviewers agrees on ``both`` of their samples; ``kappa`` is
+    None if one of them gave only one verdict.
+    """
     pairs: dict[tuple[str, str], list[Sequence[str]]] = defaultdict(list)
     for sample in samples:
-        for (one, first), (other, second) in combinations(
-            sorted(verdicts.get(sample.id, {}).items()), 2
-        ):
+        reviews = sorted(verdicts.get(sample.id, {}).items())
+        for (one, first), (other, second) in combinations(reviews, 2):
             pairs[one, other].append((first.verdict, second.verdict))
     return [
-        Agreement(
-            names,
-            len(given),
-            sum(one == other for one, other in given),
-            kappa(*zip(*given, strict=True)),
-        )
+        {
+            "reviewers": names,
+            "both": len(given),
+            "same": sum(one == other for one, other in given),
+            "kappa": kappa(*zip(*given, strict=True)),
+        }
         for names, given in sorted(pairs.items())
     ]
 
@@ -156,23 +138,6 @@ def answered(
     )
 
 
-def reviewer_name(where: str, text: str) -> str:
-    """Return the name of a reviewer with single spaces.
-
-    Raises:
-        InputError: it is empty, too long or cannot be printed; the message begins with ``where``.
-    """
-    name = " ".join(text.split())
-    if not name or len(name) > _MAX_NAME or not name.isprintable():
-        raise InputError(f"{where}: must have 1 to {_MAX_NAME} printable characters")
-    return name
-
-
-def tidy_note(text: str) -> str:
-    """Return a note as it is kept, without control characters."""
-    return _CONTROLS.sub("", text.replace("\r\n", "\n")).strip()[:_MAX_NOTE]
-
-
 def verdicts_in(file: Path, run: Run, reviewer: str) -> list[Review]:
     """Return the verdicts on samples of a run in a file, such as `groundset judge` writes; rows
     without one are passed.
@@ -181,44 +146,40 @@ def verdicts_in(file: Path, run: Run, reviewer: str) -> list[Review]:
         InputError: the file cannot be read, or an id or a value is wrong; the message names its
             line.
     """
-    known, found = {sample.id for sample in run.samples}, dict[tuple[str, str], Review]()
+    known, found = {sample.id for sample in run.samples}, list[Review]()
     for where, fields in named_rows(file, "--verdicts"):
-        if (given := optional(where, fields, "verdict")) is None:
+        given = optional(where, fields, "verdict")
+        if given is None:
             continue
-        name, verdict = (
-            required(where, fields, "id", "sample_id"),
-            _WORDS.get(given.strip().casefold()),
-        )
+        name = required(where, fields, "id", "sample_id")
         if name not in known:
             raise InputError(f"{where}, column id: no sample {name} in {run.folder}")
+        verdict = _WORDS.get(given.strip().casefold())
         if verdict is None:
             raise InputError(
                 f"{where}, column verdict: {given!r:.60} is none of {', '.join(_WORDS)}"
             )
-        who = reviewer_name(
-            f"{where}, column reviewer", optional(where, fields, "reviewer") or reviewer
-        )
-        if (name, who) in found:
-            raise InputError(f"{where}: a second verdict of {who} on {name}")
         said = fields.get("reasons") or fields.get("reason") or ""
         said = ", ".join(map(str, said)) if isinstance(said, list) else str(said)
         names = re.findall(r"[^,;\s]+", said) if verdict == "refused" else []
         note = optional(where, fields, "note") or ""
         if not names or not REASONS.keys() >= set(names):  # in words of one's own
-            names, note = (["other"] if names else []), f"{said}\n{note}"
-        found[name, who] = Review(
-            sample_id=name,
-            reviewer=who,
-            verdict=verdict,
-            reasons=tuple(dict.fromkeys(names)),
-            note=tidy_note(note),
+            names, note = (["other"] if names else []), f"{said} {note}"
+        found.append(
+            Review(
+                sample_id=name,
+                reviewer=optional(where, fields, "reviewer") or reviewer,
+                verdict=verdict,
+                reasons=tuple(dict.fromkeys(names)),
+                note=one_line(note),
+            )
         )
     if not found:
         raise InputError(
             f"--verdicts {file}: no row has a verdict;"
             f" write {', '.join(_WORDS)} in a column `verdict`"
         )
-    return list(found.values())
+    return found
 
 
 class LabelsFromOptions(Options):
@@ -241,10 +202,9 @@ def labels_from(options: LabelsFromOptions) -> None:
         InputError: a folder holds no run, no review becomes a label, or the file cannot be written.
     """
     check_target(options.out)
-    left_out: Counter[str] = Counter()
-    rows = {
-        row["id"]: row for folder in options.runs for row in labels_of(open_run(folder), left_out)
-    }
+    labels = [label for folder in options.runs for label in labels_of(open_run(folder))]
+    rows = {label["id"]: label for label in labels if not isinstance(label, str)}
+    left_out = Counter(label for label in labels if isinstance(label, str))
     reasons = ", ".join(f"{reason} ({count})" for reason, count in left_out.most_common())
     if not rows:
         named = ", ".join(map(str, options.runs))
@@ -257,20 +217,18 @@ def labels_from(options: LabelsFromOptions) -> None:
     say(f"{counts}: {options.out}", err=is_stream(options.out))
 
 
-def labels_of(run: Run, left_out: Counter[str]) -> list[dict[str, Any]]:
-    """Return the reviewed questions of a run as rows of question labels; see data/README.md.
+def labels_of(run: Run) -> list[dict[str, Any] | str]:
+    """Return the reviewed questions of a run as rows of question labels (see data/README.md), or
+    why they become none.
 
     The split of a row is that of its document, which readers of labels derive from the name.
-    ``left_out`` counts the reviewed samples that become no label, by reason.
     """
     latest = latest_reviews(run.reviews)
-    labels = [
+    return [
         _label(run, each, list(latest[each.id].values()))
         for each in run.samples
         if each.id in latest
     ]
-    left_out.update(label for label in labels if isinstance(label, str))
-    return [label for label in labels if not isinstance(label, str)]
 
 
 def _label(run: Run, sample: Sample, reviews: Sequence[Review]) -> dict[str, Any] | str:

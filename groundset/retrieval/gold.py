@@ -3,16 +3,19 @@ the same evidence, chunks of another size at the same place, and texts of anothe
 a chunk or its evidence.
 """
 
-import re
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
+
+import regex
 
 from groundset.programs.checks import TELLING, find_quote
 from groundset.programs.text import one_line, plain
 from groundset.programs.types import Chunk, Sample
 
 Groups = Sequence[Sequence[str]]
+_WORD, _BETWEEN = regex.compile(r"[\p{L}\p{N}\p{M}]+"), r"[^\p{L}\p{N}\p{M}]+"
+_EDGE = r"(?:(?<![\p{LC}\p{N}])|(?![\p{LC}\p{N}\p{M}]))"  # not within a word, or one without case
 
 
 class GoldSpan(NamedTuple):
@@ -82,12 +85,17 @@ def _spans(sample: Sample, chunk: Chunk) -> list[GoldSpan]:
     ] or [GoldSpan(chunk.doc_id, chunk.start, chunk.end)]
 
 
-def find_words(text: str, words: str) -> tuple[int, int] | None:
-    """Return where words stand in a text, whatever space, markup and punctuation is between
-    them.
+def find_words(
+    text: str, words: str, start: int = 0, end: int | None = None
+) -> tuple[int, int] | None:
+    """Return where words stand in a part of a text, whatever case, space, markup and punctuation
+    they have there; whole words, in scripts with spaces.
     """
-    parts = re.findall(r"[^\W_]+", words)
-    found = re.search(r"[\W_]+".join(parts), text, re.IGNORECASE) if parts else None
+    parts = _WORD.findall(words)
+    if not parts:
+        return None
+    pattern = regex.compile(_EDGE + _BETWEEN.join(parts) + _EDGE, regex.IGNORECASE)
+    found = pattern.search(text, start, end)
     return found.span() if found else None
 
 

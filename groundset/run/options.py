@@ -24,7 +24,7 @@ from groundset.privacy import without_secrets
 from groundset.programs.errors import InputError
 from groundset.programs.forms import FORMS, KINDS, PERSONA, SIMPLE
 from groundset.programs.languages import name_of
-from groundset.programs.users import READER, STAFF, USERS, Users, measured
+from groundset.programs.users import READER, STAFF, USERS, Users, asking
 from groundset.run.own import OWN_RECIPE
 from groundset.run.recipes import GIVEN, GUIDED, RECIPES, RecipeSpec, recipes_with
 from groundset.run.values import names_traces, parse_mix, prices, read_texts
@@ -311,7 +311,7 @@ class GenerateOptions(CorpusOptions):
     @property
     def asking(self) -> Users | None:
         """Return how those ask whose questions are imagined; None for readers of the documents."""
-        return measured(self.like) if self.like else USERS.get(self.users)
+        return asking(self.users, self.like)
 
     @property
     def row(self) -> RecipeSpec:

@@ -32,17 +32,6 @@ def test_ragas(load, content):
     ] == hops
 
 
-def test_ragas_0_1(load, content):
-    read = load("ragas", "ragas_old", peer="ragas-0.1")
-    names = "question", "contexts", "ground_truth", "evolution_type", "episode_done"
-    assert [[row[name] for name in names] for row in read["testset"]] == [
-        [sample.question, texts(sample), sample.answer, sample.evolution, True]
-        for sample in content.samples
-    ]
-    assert read["testset"][2]["metadata"][1]["filename"] == content.samples[2].contexts[1].path
-    assert read["dataset"] == read["testset"]
-
-
 def test_deepeval(load, content):
     goldens = load("deepeval", "deepeval", peer="deepeval")
     names = "name", "input", "expected_output", "context", "source_file"

@@ -44,6 +44,7 @@ def test_rows_are_read_unchanged(tmp_path):
 def test_autorag_tables(tmp_path):
     stamp = datetime(2024, 5, 17)
     facts = {"last_modified_datetime": stamp, "document_id": "mill", "title": "The mill"}
+    facts |= {"prev_id": None, "page": 3}
     parquet.write_table(
         pa.Table.from_pylist([{**GOOD, "metadata": facts, "start_end_idx": [0, 5]}]),
         tmp_path / "c.parquet",
@@ -52,11 +53,7 @@ def test_autorag_tables(tmp_path):
     assert chunk.chunk_id == "a"
     assert chunk.doc_id == "mill"
     assert chunk.title == "The mill"
-    assert chunk.metadata == {
-        **facts,
-        "last_modified_datetime": stamp.isoformat(),
-        "start_end_idx": [0, 5],
-    }
+    assert chunk.metadata == {"page": 3, "start_end_idx": [0, 5]}
 
 
 def test_chunk_ids_make_metadata_the_users(tmp_path):
@@ -102,7 +99,7 @@ def test_beside_documents(tmp_path):
     [
         ({"contents": "x"}, r"own\.jsonl, line 2: column doc_id is missing"),
         ({"doc_id": "b", "contents": "x", "start_end_idx": [1]}, "line 2, column start_end_idx"),
-        (GOOD, r"line 2: the id 'a' was used before, in .*line 1"),
+        ({**GOOD, "contents": "x"}, r"line 2: chunk a has another text in .*line 1"),
     ],
 )
 def test_error_names_line_and_column(tmp_path, row, message):

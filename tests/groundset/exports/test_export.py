@@ -80,9 +80,10 @@ def test_runs_are_joined(run, tmp_path):
 
 def test_runs_that_contradict_each_other_are_not_joined():
     reworded = two(two().samples[0].model_copy(update={"question": "Why?"}), name="reworded")
-    shorter = run_of([], [document("ferry", 2)], name="shorter")
-    for other, kind in ((reworded, "sample q-1"), (shorter, "document ferry")):
-        with refuses(rf"^{kind} of {other.folder} is another one than in run,"):
+    ferry = document("ferry", 2)
+    changed = run_of([], [ferry.model_copy(update={"text": ferry.text.replace("fine", "late")})])
+    for other, kind in ((reworded, "sample q-1"), (changed, "chunk ferry-0000")):
+        with refuses(rf"^{kind} of {other.folder} is another one than in a run before it,"):
             joined([two(), other])
 
 
@@ -97,9 +98,12 @@ def test_runs_that_contradict_each_other_are_not_joined():
             {"format": "autorag", "splits": "a=0.5,b=0.5"},
             "splits: only for beir, csv, deepeval, hf, inspect, ",
         ),
-        ({"format": "csv", "splits": "a=1,b=0.5"}, "splits a=1,b=0.5: write each split once"),
+        (
+            {"format": "csv", "splits": "a=1,b=0.5"},
+            "splits a=1,b=0.5: write each split with its share",
+        ),
         ({"format": "csv", "splits": {"all": 1}}, "'all' cannot be the name of a split"),
-        ({"format": "csv", "splits": "a=nan,b=0.5"}, "write each split once"),
+        ({"format": "csv", "splits": "a=nan,b=0.5"}, "write each split with its share"),
         (
             {"format": "csv", "splits": "a=0.5,b=0.5"},
             "about 1 separate groups of documents .* for 2 splits",
@@ -147,7 +151,7 @@ def test_failed_export_changes_no_format(run, tmp_path, monkeypatch):
     def full_disk(found, folder):
         raise OSError(28, "No space left on device")
 
-    more = {**EXPORTS, "beir": Export({"a.json": None}, write=full_disk)}
+    more = {**EXPORTS, "beir": Export({}, write=full_disk)}
     monkeypatch.setattr("groundset.exports.export.EXPORTS", more)
     less = run.filter(lambda each: each.id == "q-2").save(tmp_path / "less")
     with refuses("No space left on device"):

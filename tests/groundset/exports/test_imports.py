@@ -56,7 +56,7 @@ def corpus_row(name, text, **changes):
 
 
 CORPUS = [
-    corpus_row("c1", "The ferry leaves at nine."),
+    corpus_row("c1", "The ferry leaves at nine.", start_end_idx=[7, 9]),
     corpus_row("c2", "At nine the ferry leaves."),
     corpus_row("c3", "Brenn cast the clock.", path="clock.md"),
 ]
@@ -141,17 +141,18 @@ def test_autorag_keeps_rows_offsets_and_metadata(tmp_path):
         {name: value for name, value in row.items() if name != "difficulty"} for row in QA
     ]
     for row, before in zip(corpus, CORPUS, strict=True):
-        for name in ("doc_id", "contents", "path", "start_end_idx"):
+        for name in ("doc_id", "contents", "path"):
             assert row[name] == before[name]
+    assert corpus[0]["start_end_idx"] == [7, 9], "though it does not fit"
     first, second, third = (row["metadata"] for row in corpus)
-    assert first["tags"] == ["a", "b"]
-    assert first["box"]["x"] == 1.5
+    assert first["tags"] == '["a", "b"]'
+    assert first["page"] == "3"
     assert second["lang"] == more[1]["lang"]
     assert second["page"] is None
     assert third["seen"] == "2020-01-02T00:00:00"
 
 
-def test_autorag_accepts_flat_values_and_unanswerable_questions(tmp_path):
+def test_autorag_accepts_flat_values_and_unanswerable_questions(tmp_path, capsys):
     qa = [
         {
             "qid": 1,
@@ -176,7 +177,9 @@ def test_autorag_accepts_flat_values_and_unanswerable_questions(tmp_path):
         },
     ]
     corpus = [{"doc_id": name, "contents": f"Text {name}."} for name in ("c1", "c2")]
-    first, second = imported(write_tables(tmp_path / "foreign", qa, corpus), out=tmp_path / "run")
+    source, out = write_tables(tmp_path / "foreign", qa, corpus), tmp_path / "run"
+    first, second = groundset.import_files(source, out=out, format="autorag")
+    assert "left out, because no chunk is named: 1 question" in capsys.readouterr().err
     assert first.id == "1"
     assert first.answer == "nine"
     assert first.retrieval_gt == (("c1", "c2"),)
@@ -189,15 +192,15 @@ def test_autorag_accepts_flat_values_and_unanswerable_questions(tmp_path):
     ("qa", "corpus", "message"),
     [
         ({"generation_gt": []}, {}, r"qa.parquet, row 2: question two has no answer"),
-        ({"retrieval_gt": [["gone"]]}, {}, "row 2: there is no chunk gone in .*corpus.parquet"),
+        ({"retrieval_gt": [["gone"]]}, {}, "row 2: there is no chunk gone$"),
         (
             {"retrieval_gt": [["c1"], []]},
             {},
             "row 2, column retrieval_gt: must be lists of chunk ids",
         ),
         ({"qid": "one"}, {}, "row 2: question one is there twice"),
-        ({"query": ""}, {}, "row 2, column query: is empty"),
-        ({}, {"doc_id": "c1"}, "corpus.parquet, row 3: chunk c1 is in the table twice"),
+        ({"query": ""}, {}, "row 2, column question: is empty"),
+        ({}, {"doc_id": "c1"}, "corpus.parquet, row 3: chunk c1 has another text in .*row 1"),
     ],
 )
 def test_wrong_autorag_rows_are_named(tmp_path, qa, corpus, message):

@@ -45,7 +45,7 @@ def test_push_creates_a_dataset_once(hub, push, capfd):
         "initial commit",
         "Evaluation set of 2 questions and 4 passages",
     ]
-    assert capfd.readouterr().err == f"texts go to {hub.url.removeprefix('http://')}\n"
+    assert capfd.readouterr().err.startswith(f"texts go to {hub.url.removeprefix('http://')}\n")
     hub.asked.clear()
     assert push().is_changed is False
     assert len(hub.repos["you/demo"].messages) == 2
@@ -120,12 +120,12 @@ def test_changes_meanwhile_are_not_overwritten(hub, push, monkeypatch):
     [
         ("/repos/create", 401, "HF_TOKEN"),
         ("/commit/", 403, "write access to you/demo"),
-        ("GET /api/datasets/you/demo", 404, "you/demo does not exist"),
+        ("GET /api/datasets/you/demo", 404, "check the spelling of you/demo"),
         ("/commit/", 412, "you/demo was changed"),
-        ("/commit/", 429, "too many requests"),
+        ("/commit/", 429, "run the command again later"),
         ("/commit/", 418, r"\(418: told to fail with 418; \(the token\)\)"),
-        ("/repos/create", 502, r"failed \(502\); you/demo is unchanged"),
-        ("/repos/create", -1, "cannot be reached"),
+        ("/repos/create", 502, r"\(502: .*run the command again"),
+        ("/repos/create", -1, "run the command again later"),
     ],
 )
 def test_hub_errors_are_one_line_without_the_token(
@@ -180,7 +180,6 @@ def test_unreachable_hub_is_one_line_without_the_password(push, monkeypatch, add
             ({"repo": name}, "repo")
             for name in ("demo", "a/b/c", "you/../x", "you/de mo", "you/demo.git", "/demo", "")
         ),
-        ({"licence": "CC BY 4.0"}, "licence CC BY 4.0: use an identifier of the Hub"),
     ],
 )
 def test_names_are_checked(hub, push, options, message):

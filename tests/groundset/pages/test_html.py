@@ -2,7 +2,7 @@
 
 import pytest
 
-from groundset.pages.html import excerpt, marked
+from groundset.pages.html import marked
 
 TEXT = "The **MV *Henn Lady*** was delivered in June 1976, eleven weeks late. She sails in July."
 
@@ -42,18 +42,6 @@ def test_what_is_marked(text, evidence, answer, expected):
     found = marked(text, evidence, answer)
     assert [piece for piece in shown(found) if "answer" in piece[1] or not answer] == expected
     assert "".join(piece.text for piece in found) == text
-
-
-def test_excerpt_keeps_what_is_marked_and_some_words_around_it():
-    text = f"{'long before ' * 50}the weir broke between in 1820 {'afterwards ' * 50}"
-    found = excerpt(marked(text, ["the weir broke", "in 1820"], ""))
-    assert [piece.text for piece in found if piece.css] == ["the weir broke", "in 1820"]
-    whole = "".join(piece.text for piece in found)
-    assert whole.startswith("… ")
-    assert whole.endswith(" …")
-    assert len(whole) < 500
-    assert excerpt(marked("short", [], "")) == [("short", "")]
-    assert excerpt(marked("word " * 200, [], ""))[0].text.endswith("word …")
 
 
 def test_many_near_matches_take_no_time():

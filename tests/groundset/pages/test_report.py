@@ -6,9 +6,9 @@ from html.parser import HTMLParser
 
 import pytest
 from pages_run import ASKED, EVIL, EVILS, review
-from refusal import refuses
 
 from groundset.pages.report import ReportOptions, report, report_page, report_record
+from groundset.programs.users import USERS
 
 SECTIONS = ["questions", "made", "retrieval", "variety", "cost"]
 
@@ -100,8 +100,6 @@ def test_figures(make_run):
     assert (retrieval["found_first_by_both"], retrieval["found_by_neither"]) == (1, 0)
     assert retrieval["sight"]["questions"] == 4
     assert variety["first_words"] == {"when": 2, "who": 1, "how": 1}
-    assert variety["question_words"]["value"] == 5
-    assert variety["shared_words"] == {"value": 1, "low": 1, "high": 1, "of": 4}
     assert found["cost"]["per_sample"] == {
         "calls": 5,
         "prompt_tokens": 2000,
@@ -160,17 +158,27 @@ def test_the_page_may_load_and_run_nothing(make_run):
     assert not re.findall(r"(?:src|href)=\"(?!#|data:,)", text)
 
 
-def test_wording_beside_that_of_users(make_run, tmp_path, capsys):
-    file, run = tmp_path / "log.csv", make_run().folder
-    file.write_text("query,chunk_id\nferry departure,c0\nwhen sundays open,\n", "utf-8")
+def test_wording_beside_what_was_wanted_and_that_of_users(make_run, tmp_path, capsys):
+    put = {"situation": "at the quay", "seed_question": "When does it leave?"}
+    changes = {0: {"question": "Ferry? When!", "metadata": put}, 1: {"question": "bridge who"}}
+    made = {"recipe": "evolved", "users": "staff"}
+    run = make_run(changes=changes, configuration=made).folder
+    text = Page(report(ReportOptions(run=run)).read_text("utf-8")).text
+    assert "This set 4 (2 to 5) 1.00 (1.00 to 1.00) 25 % 25 % 25 %" in text
+    assert "As the writer was told" in text
+    file = tmp_path / "log.csv"
+    file.write_text("query,chunk_id\nferry departure,c0\nwhen sundays open. help!,\n", "utf-8")
     page = report(ReportOptions(run=run, queries=file))
     text = Page(page.read_text("utf-8")).text
-    assert "Words per query of your users 2 half of them 2 to 3" in text
-    assert "The same of your users’ queries 0.50 half of them 0.50 to 0.50" in text
+    assert "Your users’ queries 3 (2 to 4) 0.50 (0.50 to 0.50) 100 % 50 % 50 %" in text
+    capsys.readouterr()
     report(ReportOptions(run=run, queries=file, as_json=True))
-    found = json.loads(capsys.readouterr().out.partition("\n")[2])["queries"]
-    assert found["question_words"]["value"] == 2.5
-    assert found["shared_words"] == {"value": 0.5, "low": 0.5, "high": 0.5, "of": 1}
+    found = json.loads(capsys.readouterr().out)["wording"]
+    drawn = USERS["staff"].drawn("When does it leave?")
+    assert found["wanted"]["words"]["value"] == drawn.words
+    assert found["wanted"]["no_question_mark"]["value"] == (not drawn.mark)
+    assert found["queries"]["shared_words"] == {"value": 0.5, "low": 0.5, "high": 0.5, "of": 1}
+    assert "wanted" not in report_record(make_run("reader"))["wording"]
 
 
 def test_where_the_page_is_written(make_run, tmp_path, capsys):
@@ -184,8 +192,6 @@ def test_where_the_page_is_written(make_run, tmp_path, capsys):
     assert capsys.readouterr().out.endswith(f"report: {out}\n")
     assert report(ReportOptions(run=run.folder, as_json=True)) is None
     assert json.loads(capsys.readouterr().out) == report_record(run)
-    with refuses(r"^--out .*r\.txt: must end with \.html$"):
-        report(ReportOptions(run=run.folder, out=tmp_path / "r.txt"))
 
 
 WIDER = """() => [...document.querySelectorAll("body *")]
@@ -232,11 +238,3 @@ def test_page_in_a_browser(make_run, tab, tmp_path, scheme):
     tab.goto(injected.as_uri())
     assert tab.title() == "Report on run"
     assert any("Content Security Policy" in line for line in tab.heard)
-
-
-def test_documents_of_the_same_title_are_told_apart_by_their_paths(make_run):
-    run = make_run()
-    for name, each in run.documents.items():
-        run.documents[name] = each.model_copy(update={"title": "Towns"})
-    shown = [row["document"] for row in report_record(run)["made"]["by_document"]]
-    assert shown == ["Towns (guide.md)", "Towns (north.md)"]

@@ -472,11 +472,10 @@ class Tracking:
         from mlflow.exceptions import MlflowException
         from sqlalchemy.exc import SQLAlchemyError
 
-        # They log the creation of tables, and that models are pickles.
-        loggers = [logging.getLogger(name) for name in ("mlflow", "alembic", "dspy")]
-        levels = [logger.level for logger in loggers]
-        for logger in loggers:
-            logger.setLevel(logging.ERROR)
+        before = logging.root.manager.disable
+        logging.disable(
+            logging.WARNING
+        )  # about the creation of tables, and models that are pickles
         try:
             # MLflow warns of its own type hints when it is imported.
             with warnings.catch_warnings(action="ignore"):
@@ -490,8 +489,7 @@ class Tracking:
             first = first_line(error)[:_LONGEST]
             raise TrackingError(f"tracking store {self.where}: {without_secrets(first)}") from error
         finally:
-            for logger, level in zip(loggers, levels, strict=True):
-                logger.setLevel(level)
+            logging.disable(before)
 
 
 def _milliseconds(moment: datetime) -> int:

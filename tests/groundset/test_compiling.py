@@ -60,7 +60,7 @@ def logged(folder):
         "candidates",
     }
     (output,) = run.outputs.model_outputs
-    with Tracking(folder)._current():
+    with Tracking(folder)._guarded():
         program = mlflow.dspy.load_model(f"models:/{output.model_id}")
     mlflow.clear_active_model()
     assert program(passage="Jonas Alder built it.", question="Who built it?").independent is False

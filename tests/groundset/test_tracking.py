@@ -256,7 +256,7 @@ def test_spans_have_the_names_of_steps_tokens_and_heads(store, word_encoder):
     head = LinearHead(weights={}, bias=2.0)
     heads = StepHeads(step="judge", embedder="0" * 64, threshold=0.5, heads={"fit": head})
     dspy.configure(lm=lm)
-    with store._current():
+    with store._guarded():
         mlflow.dspy.autolog()
         traces = []
         for called in (step("ask"), HeadJudge("judge", heads, word_encoder())):
@@ -288,7 +288,7 @@ def test_servers_get_figures_only_unless_texts_are_asked_for(store, run, monkeyp
 
 def test_the_uri_and_the_active_run_and_model_of_a_notebook_stay(store, run, tmp_path):
     before = mlflow.get_tracking_uri()
-    with store._current():
+    with store._guarded():
         mlflow.set_active_model(model_id=store.client.create_logged_model("0").model_id)
     store = Tracking(str(tmp_path / "other"))
     log_run(run, store)

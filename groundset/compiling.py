@@ -335,7 +335,6 @@ def _prompted(
     compiled.candidates[0].scores |= dict(zip(map(row_id, task.devset), before["dev"], strict=True))
     compiled.chosen.scores |= dict(zip(map(row_id, task.devset), after["dev"], strict=True))
     figures = _compared(before, after, [row.document for row in task.testset])
-    figures["replayed"] = model.usage()["replayed"]
     means = [candidate.mean(task.devset) for candidate in compiled.candidates[1:]]
     figures["compared"] = len(means) - means.count(None)
     return Report(

@@ -35,7 +35,6 @@ _ADDRESS = re.compile(r"[a-z][a-z0-9+.-]+:", re.IGNORECASE)
 _PATH = re.compile(r"(?:^|(?<=:))(?:[A-Za-z]:)?(?:~[^/\\]*|\.{1,2})?[/\\].*", re.DOTALL)
 _LONGEST = 500  # characters of a parameter
 _DIGEST = 36  # characters of the digest of a dataset
-_MISSING = ("RESOURCE_DOES_NOT_EXIST", "INVALID_PARAMETER_VALUE", "NOT_FOUND")
 _STATE = "state"  # the tag of a prompt version: the hash of its state
 # By default MLflow retries an unreachable server for ten minutes and shows a progress bar for each
 # file.
@@ -352,30 +351,15 @@ class Tracking:
             TrackingError: the store failed.
         """
         with self._guarded():
-            found = self._prompt(prompt)
-        if found is None:
-            raise StateError(
-                f"--compiled {prompt}: there is no such prompt in {self.where};"
-                f" {VARIABLE} names a store"
-            )
-        states = ((found.model_config or {}).get("extra_params") or {}).get("dspy_state")
+            found = self.client.get_prompt_version(*self.client.parse_prompt_uri(prompt))
+        settings: Any = (found and found.model_config) or {}
+        states = (settings.get("extra_params") or {}).get("dspy_state")
         if not isinstance(states, dict):
             raise StateError(
-                f"--compiled {prompt}: has no state of DSPy,"
-                " which `groundset compile` keeps with a prompt"
+                f"--compiled {prompt}: there is no such prompt in {self.where}, or none with a"
+                f" state of DSPy, which `groundset compile` keeps; {VARIABLE} names a store"
             )
         return found.uri, states
-
-    def _prompt(self, uri: str) -> Any:
-        """Return the version of a prompt that an address names, None if there is none."""
-        from mlflow.exceptions import MlflowException
-
-        try:
-            return self.client.get_prompt_version(*self.client.parse_prompt_uri(uri))
-        except MlflowException as error:
-            if error.error_code in _MISSING:
-                return None
-            raise
 
     def version_of(self, state: str) -> str:
         """Return the newest version of a prompt that was registered with the hash of a state:

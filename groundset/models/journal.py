@@ -73,12 +73,12 @@ class Engine:
         self._lock = threading.Lock()
         self._asking: dict[str, threading.Lock] = {}
         self._failures = 0  # since the last answer
-        self._usage: dict[str, float] = dict.fromkeys(("calls", "replayed", *_COUNTS, "seconds"), 0)
+        self._usage: dict[str, float] = dict.fromkeys(("calls", *_COUNTS, "seconds"), 0)
 
     def usage(self) -> dict[str, float]:
         """Return the counts of this process.
 
-        ``calls`` to the model, ``replayed`` answers of the journal, and of the calls
+        ``calls`` to the model, to which answers of the journal do not belong, and their
         ``prompt_tokens``, ``cached_tokens`` (those of prompts that were in the prefix cache),
         ``generated_tokens`` and ``seconds``.
         """
@@ -103,9 +103,6 @@ class Engine:
             stored = self._journal.get(key)
             if stored is None:
                 stored = self._call(self._model, request, key)
-            else:
-                with self._lock:
-                    self._usage["replayed"] += 1
         self._failures = 0
         return response_from_dict(json.loads(stored)["response"])
 

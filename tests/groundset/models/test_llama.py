@@ -64,7 +64,7 @@ def test_log_probabilities_pass_through_the_journal(llama):
         first.logprobs[0].top[0].logprob == max(top.logprob for top in first.logprobs[0].top) <= 0
     )
     assert engine.complete(asked) == first
-    assert engine.usage()["replayed"] == 1
+    assert engine.usage()["calls"] == 1
 
 
 def test_what_cannot_be_answered(llama, tmp_path):

@@ -85,9 +85,7 @@ class CompileOptions(Options):
     labels: tuple[Path, ...] = option(
         (), "Labels or gold rows beside the shipped ones. Repeatable.", metavar="FILE"
     )
-    out: Path = option(
-        Path("out/compiled"), "A folder for <step>.json, or a .json file.", metavar="DIR|FILE"
-    )
+    out: Path = option(Path("out/compiled"), "A folder for <step>.json.", metavar="DIR")
     rows: int = option(
         ROWS, "The most train, dev and test rows each; finetune takes all for training.", ge=1
     )
@@ -118,8 +116,7 @@ class CompileOptions(Options):
             raise ValueError(
                 f"--optimizer {self.optimizer} compiles for a model; name it with --lm"
             )
-        if self.out.suffix != ".json":
-            check_folder(self.out)
+        check_folder(self.out)
         return self
 
 
@@ -201,16 +198,12 @@ def _for_model(name: str, options: CompileOptions, progress: Progress) -> Report
     """Compile a prompt, or train weights, and write what is better than what is served."""
     served = str(options.out) if options.out.exists() else SHIPPED
     program = program_of(name, served, options.embedder)
-    if program is None and options.out.suffix == ".json":
-        raise InputError(
-            f"--out {options.out}: the state of a step goes to a folder, as {name}.json"
-        )
     if program is not None and options.optimizer == DRAWN:
         raise InputError(
             f"--optimizer {DRAWN} draws rows of one step; take bootstrap or another for {name}"
         )
     with ExitStack() as stack:
-        journal = stack.enter_context(Store.for_calls(_folder(options) / _CALLS))
+        journal = stack.enter_context(Store.for_calls(options.out / _CALLS))
         progress.phase("Opening models")
         opened: dict[str, Model] = {}
         critic = (options.critic_lm or JUDGE_LM) if writes(name) else options.critic_lm
@@ -261,10 +254,6 @@ def _for_model(name: str, options: CompileOptions, progress: Progress) -> Report
         return report
 
 
-def _folder(options: CompileOptions) -> Path:
-    return options.out.parent if options.out.suffix == ".json" else options.out
-
-
 def _training(name: str, options: CompileOptions) -> Path:
     """Return where the steps of a training lie."""
     return options.out / f"{name}.training"
@@ -272,7 +261,7 @@ def _training(name: str, options: CompileOptions) -> Path:
 
 def _interim(report: Report, options: CompileOptions) -> Path:
     """Return where the best candidate of an interrupted compile lies, which no run takes."""
-    return _folder(options) / "interim" / f"{report.step}.json"
+    return options.out / "interim" / f"{report.step}.json"
 
 
 def _begin(journal: Store, name: str, model: Model, options: CompileOptions) -> _Begun:
@@ -300,7 +289,7 @@ def _begin(journal: Store, name: str, model: Model, options: CompileOptions) -> 
 
 def _end(report: Report, options: CompileOptions) -> None:
     """Forget how a compile began: the next one starts from what is served then."""
-    with Store.for_calls(_folder(options) / _CALLS) as journal:
+    with Store.for_calls(options.out / _CALLS) as journal:
         journal.set_meta(report.step, None)
     _interim(report, options).unlink(missing_ok=True)
 
@@ -346,7 +335,6 @@ def _prompted(
     compiled.candidates[0].scores |= dict(zip(map(row_id, task.devset), before["dev"], strict=True))
     compiled.chosen.scores |= dict(zip(map(row_id, task.devset), after["dev"], strict=True))
     figures = _compared(before, after, [row.document for row in task.testset])
-    figures["replayed"] = model.usage()["replayed"]
     means = [candidate.mean(task.devset) for candidate in compiled.candidates[1:]]
     figures["compared"] = len(means) - means.count(None)
     return Report(
@@ -413,15 +401,13 @@ def _written(report: Report, options: CompileOptions, begun: _Begun) -> list[Pat
     """Write what DSPy saves, of a recipe only the steps that changed, its weights and the record;
     return the files but for the record.
     """
-    files, folder = {options.out: report.program}, _folder(options)
-    if options.out.suffix != ".json":
-        changed = report.changed() or ["self"]  # of a step that is kept as it was
-        files = {
-            folder / f"{each.name}.json": each
-            for name, each in report.program.named_predictors()
-            if name in changed
-        }
-    weights = folder / f"{report.step}.gguf"
+    changed = report.changed() or ["self"]  # of a step that is kept as it was
+    files = {
+        options.out / f"{each.name}.json": each
+        for name, each in report.program.named_predictors()
+        if name in changed
+    }
+    weights = options.out / f"{report.step}.gguf"
     if report.weights:
         with whole_file(weights) as aside:
             copyfile(report.weights, aside)
@@ -434,7 +420,7 @@ def _written(report: Report, options: CompileOptions, begun: _Begun) -> list[Pat
         "started": begun.started.isoformat(),
         "figures": report.figures,
     }
-    write_text(folder / _RECORDS / f"{report.step}.json", json_text(record, indent=1) + "\n")
+    write_text(options.out / _RECORDS / f"{report.step}.json", json_text(record, indent=1) + "\n")
     return [*([weights] if report.weights else []), *files]
 
 
@@ -451,6 +437,6 @@ def _track(report: Report, options: CompileOptions) -> None:
     try:
         store = Tracking(options.tracking, texts=options.track_texts)
         parameters = options.model_dump(exclude=options.with_fact("free"), exclude_none=True)
-        say(f"  logged: {store.log(report.entry(parameters, _folder(options)))}")
+        say(f"  logged: {store.log(report.entry(parameters, options.out))}")
     except (InputError, TrackingError) as error:
         say(f"  not tracked: {error}; --no-track leaves it out", err=True)

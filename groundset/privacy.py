@@ -34,7 +34,7 @@ _OF_COMMANDS = {
 }
 _OFFLINE = "HF_HUB_OFFLINE"
 _TRUE = frozenset({"1", "true", "yes", "on"})
-_LOOPBACK = ("localhost", "127.0.0.1", "::1")
+LOOPBACK = ("localhost", "127.0.0.1", "::1")
 _PROXIES = ("http_proxy", "https_proxy", "all_proxy")
 # As SQLAlchemy parses them: a password may contain a slash, a question mark or an @, and the query
 # may contain one too.
@@ -48,7 +48,7 @@ def set_defaults() -> None:
     process.
     """
     _set_missing(_DEFAULTS)
-    bypass_proxies(*_LOOPBACK)
+    bypass_proxies(*LOOPBACK)
 
 
 def own_process() -> None:

@@ -17,7 +17,6 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path, PureWindowsPath
-from tempfile import TemporaryDirectory
 from typing import Any, NamedTuple
 from urllib.parse import urlsplit
 
@@ -36,7 +35,6 @@ _ADDRESS = re.compile(r"[a-z][a-z0-9+.-]+:", re.IGNORECASE)
 _PATH = re.compile(r"(?:^|(?<=:))(?:[A-Za-z]:)?(?:~[^/\\]*|\.{1,2})?[/\\].*", re.DOTALL)
 _LONGEST = 500  # characters of a parameter
 _DIGEST = 36  # characters of the digest of a dataset
-_MISSING = ("RESOURCE_DOES_NOT_EXIST", "INVALID_PARAMETER_VALUE", "NOT_FOUND")
 _STATE = "state"  # the tag of a prompt version: the hash of its state
 # By default MLflow retries an unreachable server for ten minutes and shows a progress bar for each
 # file.
@@ -171,7 +169,7 @@ class Tracking:
             InputError: there is no such experiment.
             TrackingError: the store failed.
         """
-        with self._guarded(), self._current():
+        with self._guarded():
             import mlflow
 
             known = self.client.get_experiment_by_name(experiment)
@@ -303,7 +301,6 @@ class Tracking:
         """Log a program as a model that ``mlflow.dspy.load_model`` opens."""
         import dspy
         import mlflow
-        from mlflow.entities import LoggedModelOutput
         from mlflow.models import Model
 
         logged = self.client.create_logged_model(
@@ -311,20 +308,16 @@ class Tracking:
         )
         self._check_stays(logged.artifact_location)
         # MLflow saves the settings of DSPy, too, and sets them again: those of the compile.
-        with (
-            TemporaryDirectory() as folder,
-            dspy.context(lm=entry.lm, rm=None, adapter=None, callbacks=[]),
-        ):
-            mlflow.dspy.save_model(
-                entry.program,
-                f"{folder}/model",
-                mlflow_model=Model(run_id=run.run_id, model_id=logged.model_id),
+        with dspy.context(lm=entry.lm, rm=None, adapter=None, callbacks=[]):
+            Model.log(
+                None,
+                mlflow.dspy,
+                run_id=run.run_id,
+                model_id=logged.model_id,
+                model=entry.program,
                 pip_requirements=[f"groundset=={__version__}"],
                 use_dspy_model_save=True,
             )
-            self.client.log_model_artifacts(logged.model_id, f"{folder}/model")
-        self.client.finalize_logged_model(logged.model_id, "READY")
-        self.client.log_outputs(run.run_id, [LoggedModelOutput(logged.model_id, 0)])
 
     def _registered(self, name: str, predictor: Any, entry: Entry, run: Any) -> dict[str, str]:
         """Register a version of a prompt, show it in its experiment, and return what links it to
@@ -358,30 +351,15 @@ class Tracking:
             TrackingError: the store failed.
         """
         with self._guarded():
-            found = self._prompt(prompt)
-        if found is None:
-            raise StateError(
-                f"--compiled {prompt}: there is no such prompt in {self.where};"
-                f" {VARIABLE} names a store"
-            )
-        states = ((found.model_config or {}).get("extra_params") or {}).get("dspy_state")
+            found = self.client.get_prompt_version(*self.client.parse_prompt_uri(prompt))
+        settings: Any = (found and found.model_config) or {}
+        states = (settings.get("extra_params") or {}).get("dspy_state")
         if not isinstance(states, dict):
             raise StateError(
-                f"--compiled {prompt}: has no state of DSPy,"
-                " which `groundset compile` keeps with a prompt"
+                f"--compiled {prompt}: there is no such prompt in {self.where}, or none with a"
+                f" state of DSPy, which `groundset compile` keeps; {VARIABLE} names a store"
             )
         return found.uri, states
-
-    def _prompt(self, uri: str) -> Any:
-        """Return the version of a prompt that an address names, None if there is none."""
-        from mlflow.exceptions import MlflowException
-
-        try:
-            return self.client.get_prompt_version(*self.client.parse_prompt_uri(uri))
-        except MlflowException as error:
-            if error.error_code in _MISSING:
-                return None
-            raise
 
     def version_of(self, state: str) -> str:
         """Return the newest version of a prompt that was registered with the hash of a state:
@@ -408,45 +386,29 @@ class Tracking:
         A question that it has gets the expectations and tags of its new record.
 
         Raises:
-            InputError: its name cannot be searched for, or a server must not have texts.
+            InputError: a server must not have texts.
             TrackingError: the store failed.
         """
         if not self.texts:
             raise InputError(
                 f"an evaluation dataset is texts; --track-texts sends them to {self.where.host}"
             )
-        if not name or '"' in name:
-            raise InputError(f"an evaluation dataset cannot be called {name!r}")
-        with self._guarded(), self._current():
-            from mlflow.genai.datasets import EvaluationDataset
+        with self._guarded():
+            from mlflow.exceptions import MlflowException
+            from mlflow.genai.datasets import create_dataset, get_dataset
             from mlflow.utils.mlflow_tags import MLFLOW_USER
 
             nobody = {} if self.where.host is None else {MLFLOW_USER: "groundset"}
-
-            known = self.client.search_datasets(filter_string=f'name = "{name}"', max_results=1)
-            if known:
-                key = known[0].dataset_id
-            else:
-                key = self.client.create_dataset(name, self._experiment(RUNS), nobody).dataset_id
-            self.client.set_dataset_tags(key, dict(tags))
-            dataset = self.client.get_dataset(key)
+            try:
+                dataset = get_dataset(name)
+            except MlflowException:
+                dataset = create_dataset(name, self._experiment(RUNS), nobody)
+            self.client.set_dataset_tags(dataset.dataset_id, dict(tags))
             dataset.merge_records([row | {"tags": row["tags"] | nobody} for row in records])
-            dataset = self.client.get_dataset(key)
+            dataset = get_dataset(name)
             # They are read now: later, MLflow would ask the store of the notebook.
             _ = dataset.records, dataset.experiment_ids
-            return EvaluationDataset(dataset)
-
-    @contextmanager
-    def _current(self) -> Iterator[None]:
-        """Make the store MLflow's own for functions that ask no other one."""
-        import mlflow
-
-        before = mlflow.get_tracking_uri() if mlflow.is_tracking_uri_set() else None
-        mlflow.set_tracking_uri(self.where.uri)
-        try:
-            yield
-        finally:
-            mlflow.set_tracking_uri(before)
+            return dataset
 
     def _parameters(self, values: Mapping[str, Any]) -> dict[str, str]:
         """Return parameters as texts; a server gets only the last part of a path."""
@@ -466,32 +428,32 @@ class Tracking:
 
     @contextmanager
     def _guarded(self) -> Iterator[None]:
-        """Turn errors of MLflow and what it uses into one line without secrets, and silence its
-        logs.
+        """Make the store MLflow's own in the block, for functions that ask no other one; turn
+        errors of MLflow and what it uses into one line without secrets, and silence its logs.
         """
-        from mlflow.exceptions import MlflowException
-        from sqlalchemy.exc import SQLAlchemyError
+        # MLflow warns of its own type hints when it is imported.
+        with warnings.catch_warnings(action="ignore"):
+            import mlflow
+            from mlflow.exceptions import MlflowException
+            from sqlalchemy.exc import SQLAlchemyError
 
-        # They log the creation of tables, and that models are pickles.
-        loggers = [logging.getLogger(name) for name in ("mlflow", "alembic", "dspy")]
-        levels = [logger.level for logger in loggers]
-        for logger in loggers:
-            logger.setLevel(logging.ERROR)
-        try:
-            # MLflow warns of its own type hints when it is imported.
-            with warnings.catch_warnings(action="ignore"):
+            uri = mlflow.get_tracking_uri() if mlflow.is_tracking_uri_set() else None
+            level = logging.root.manager.disable
+            logging.disable(logging.WARNING)  # of the creation of tables, and models by pickle
+            mlflow.set_tracking_uri(self.where.uri)
+            try:
                 yield
-        except (
-            MlflowException,
-            SQLAlchemyError,
-            OSError,  # those of requests, too
-            NotImplementedError,
-        ) as error:
-            first = first_line(error)[:_LONGEST]
-            raise TrackingError(f"tracking store {self.where}: {without_secrets(first)}") from error
-        finally:
-            for logger, level in zip(loggers, levels, strict=True):
-                logger.setLevel(level)
+            except (
+                MlflowException,
+                SQLAlchemyError,
+                OSError,  # those of requests, too
+                NotImplementedError,
+            ) as error:
+                told = without_secrets(first_line(error)[:_LONGEST])
+                raise TrackingError(f"tracking store {self.where}: {told}") from error
+            finally:
+                mlflow.set_tracking_uri(uri)
+                logging.disable(level)
 
 
 def _milliseconds(moment: datetime) -> int:

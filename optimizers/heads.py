@@ -152,9 +152,6 @@ def fit_heads(
         "target_precision": target_precision,
         "supported_precision": round(bound, 4),
         "rows": {name: len(indices) for name, indices in by_split.items()},
-        "documents": {
-            name: len({documents[n] for n in indices}) for name, indices in by_split.items()
-        },
         "seed": seed,
         "test": measures,
     }

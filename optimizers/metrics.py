@@ -241,8 +241,6 @@ def _revised(example: dspy.Example, prediction: Any, judge: Judge | None) -> Sco
         if not refers_back(question, example.question, example.change, language):
             return Score(0.0, "It leaves nothing out that the conversation tells.")
         judge = None  # who reads it alone does not understand it
-    if style == "compress" and len(question) >= len(example.question):
-        return Score(0.0, "It is no shorter than the question.")
     if expected and answer and not _alike(expected, answer, language):
         return Score(_NEARLY, f"Its answer must stay {expected!r}, not {answer!r}.")
     passage, gold = example.get("passage"), example.get("new_question", "")

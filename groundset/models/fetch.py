@@ -24,7 +24,7 @@ import sys
 import zipfile
 import zlib
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -353,12 +353,16 @@ def explained(name: str, error: Exception) -> ModelError:
 
 @contextmanager
 def online() -> Iterator[None]:
-    """Let the Hub's client go online in the block, unless the user has disabled it."""
+    """Let the Hub's client go online in the block, unless the user has disabled it; without bars
+    outside terminals.
+    """
     from huggingface_hub import constants
+    from huggingface_hub.utils import disable_progress_bars
 
     offline = constants.HF_HUB_OFFLINE
     constants.HF_HUB_OFFLINE = offline and not privacy.took_the_hub_offline()
     try:
-        yield
+        with nullcontext() if sys.stderr.isatty() else disable_progress_bars():
+            yield
     finally:
         constants.HF_HUB_OFFLINE = offline

@@ -12,7 +12,6 @@ import re
 import threading
 import time
 from collections.abc import Iterator, Mapping
-from concurrent.futures import Future
 from contextvars import ContextVar
 from typing import Any, Protocol, Self
 
@@ -72,14 +71,14 @@ class Engine:
         self._journal: Journal = MemoryJournal() if journal is None else journal
         self._adapters = dict(adapters or {})
         self._lock = threading.Lock()
-        self._running: dict[str, Future[str]] = {}
+        self._asking: dict[str, threading.Lock] = {}
         self._failures = 0  # since the last answer
-        self._usage: dict[str, float] = dict.fromkeys(("calls", "replayed", *_COUNTS, "seconds"), 0)
+        self._usage: dict[str, float] = dict.fromkeys(("calls", *_COUNTS, "seconds"), 0)
 
     def usage(self) -> dict[str, float]:
         """Return the counts of this process.
 
-        ``calls`` to the model, ``replayed`` answers of the journal, and of the calls
+        ``calls`` to the model, to which answers of the journal do not belong, and their
         ``prompt_tokens``, ``cached_tokens`` (those of prompts that were in the prefix cache),
         ``generated_tokens`` and ``seconds``.
         """
@@ -98,50 +97,34 @@ class Engine:
                 f"program.set_lm(groundset.lm({self._spec!r}))"
             )
         request, key = self._keyed(request)
-        mine: Future[str] = Future()
         with self._lock:
+            asking = self._asking.setdefault(key, threading.Lock())
+        with asking:  # for what another thread asks at the same time
             stored = self._journal.get(key)
-            running = self._running.setdefault(key, mine) if stored is None else mine
-        if stored is None and running is mine:
-            stored = self._call(self._model, request, key, mine)
-        else:
-            stored = running.result() if stored is None else stored
-            with self._lock:
-                self._usage["replayed"] += 1
+            if stored is None:
+                stored = self._call(self._model, request, key)
         self._failures = 0
         return response_from_dict(json.loads(stored)["response"])
 
-    def _call(
-        self, model: LlamaModel | Server, request: lm15.Request, key: str, waited_for: Future[str]
-    ) -> str:
+    def _call(self, model: LlamaModel | Server, request: lm15.Request, key: str) -> str:
         started = time.perf_counter()
         try:
-            stored = _stored(model.complete(request), time.perf_counter() - started)
-            self._journal.put(key, stored)
-            waited_for.set_result(stored)
-        except BaseException as error:
-            waited_for.set_exception(error)
-            self._check_failure(error)
+            response = model.complete(request)
+        except (LMInvalidRequestError, lm15.InvalidRequestError) as error:
+            if not isinstance(error, _TOO_LONG):
+                self._failures += 1
+            if self._failures >= _FAILURES_IN_A_ROW:
+                told = f"{_FAILURES_IN_A_ROW} requests in a row failed: {error}"
+                raise FailingModelError(told) from error
             raise
-        finally:
-            with self._lock:
-                del self._running[key]
+        stored = _stored(response, time.perf_counter() - started)
+        self._journal.put(key, stored)
         counts = json.loads(stored)
         with self._lock:
             self._usage["calls"] += 1
             for name in (*_COUNTS, "seconds"):
                 self._usage[name] += counts[name]
         return stored
-
-    def _check_failure(self, error: BaseException) -> None:
-        """Raise ``FailingModelError`` if not only this request fails."""
-        is_of_request = isinstance(error, LMInvalidRequestError | lm15.InvalidRequestError)
-        if is_of_request and not isinstance(error, _TOO_LONG):
-            self._failures += 1
-            if self._failures >= _FAILURES_IN_A_ROW:
-                raise FailingModelError(
-                    f"{_FAILURES_IN_A_ROW} requests in a row failed: {error}"
-                ) from error
 
     def _keyed(self, request: lm15.Request) -> tuple[lm15.Request, str]:
         """Return a request, with another seed for another candidate, and the hash of all that its

@@ -58,8 +58,7 @@ from groundset.programs.errors import (
     first_line,
 )
 
-_HOSTED = re.compile(r"[A-Za-z0-9_.-]+/\S+")
-_MAX_FILE_NAME = 256  # Path.exists fails for longer names on some systems
+_HOSTED = re.compile(r"\w[\w.-]*/\S+")
 _SMALL = 1_300_000_000  # bytes: two billion weights with four and a half bits each
 _LOG = logging.getLogger("dspy.clients.lm")
 # The context takes the most memory, relative to the weights most in the smallest models (98 MB of
@@ -296,8 +295,6 @@ def parse_spec(text: str) -> Spec:
         if not path.is_file():
             raise UnknownModelError(f"{path}: there is no such file")
         return Spec(path.name, path)
-    if text.startswith((".", "/", "~")) or (0 < len(text) < _MAX_FILE_NAME and Path(text).exists()):
-        raise UnknownModelError(f"{text!r}: not a path to a .gguf file")
     if _HOSTED.fullmatch(text):
         return Spec(text, served=text)
     raise UnknownModelError(

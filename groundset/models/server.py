@@ -7,7 +7,6 @@ to the address that the user named.
 """
 
 import contextlib
-import ipaddress
 import json
 import os
 import re
@@ -85,7 +84,7 @@ class Server:
         self._base_url, self._retries, self._notify = base_url, retries, notify
         host = urlsplit(base_url).hostname or ""
         self.name = urlsplit(base_url).netloc or model.partition("/")[0]
-        self.is_local = bool(base_url) and _is_loopback(host)
+        self.is_local = host in privacy.LOOPBACK
         self._control_tokens, self._completions = ControlTokens(), Completions()
         self._dialect = Dialect(self.name, model, notify)
         self._transport: _Transport | None = None
@@ -292,10 +291,3 @@ def _key() -> str:
             f"{KEY_VARIABLE} contains characters that no header can hold; set it again"
         )
     return key
-
-
-def _is_loopback(host: str) -> bool:
-    try:
-        return ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return host == "localhost" or host.endswith(".localhost")

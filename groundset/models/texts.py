@@ -10,11 +10,12 @@ takes seconds at each start; the format is simple and fixed.
 
 import re
 import struct
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from functools import partial
+from mmap import ACCESS_READ, mmap
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
 from dspy.lm15 import Message, Request, Response
 from dspy.utils.exceptions import LMError, LMInvalidRequestError
@@ -36,11 +37,7 @@ COMMON_TOKENS = re.findall(
     " <fim_prefix> <fim_middle> <fim_suffix> <fim_pad> <repo_name> <reponame> <file_sep>"
     " <filename> <gh_stars> <sop> <eop>",
 )
-_NUMBERS = "BbHhIif?__Qqd"  # how struct calls each kind of value
-_STRING, _ARRAY = 8, 9  # the kinds that are none
-# values of a list, bytes of a text; the largest vocabularies have a quarter of a million tokens
-_MOST = 4_000_000
-_TOKENS, _KINDS = "tokenizer.ggml.tokens", "tokenizer.ggml.token_type"
+_ARRAY = 9  # the kind of a value that is a list
 # Unknown, control and user-defined tokens, which llama.cpp searches for in a text first.
 _SPECIAL = frozenset({2, 3, 4})
 # Marks of thoughts: tags, also with a name before (seed:think), and channels of gpt-oss and Gemma.
@@ -138,47 +135,34 @@ def special_tokens(path: Path) -> tuple[str, ...]:
     """Return the special tokens of a model, which its tokenizer recognises anywhere in a text.
 
     Raises:
-        UnknownModelError: it is not a GGUF file, or its header is incomplete.
+        UnknownModelError: it is not a GGUF file, or it is incomplete.
     """
+    tokens = []
     try:
-        with path.open("rb") as stream:
-            lists = {name: value for name, value in _fields(stream) if name in (_TOKENS, _KINDS)}
-    except (OSError, ValueError, IndexError, struct.error) as error:
+        with path.open("rb") as file, mmap(file.fileno(), 0, access=ACCESS_READ) as data:
+            if data[:4] != b"GGUF":
+                raise ValueError("it does not begin with GGUF")
+            place, count = _list(data, b"tokenizer.ggml.token_type")
+            kinds = struct.unpack_from(f"<{count}i", data, place)
+            place, _ = _list(data, b"tokenizer.ggml.tokens")
+            for kind in kinds:
+                begin = place + 8
+                place = begin + struct.unpack_from("<Q", data, place)[0]
+                if kind in _SPECIAL:
+                    tokens.append(data[begin:place].decode("utf-8", "ignore"))
+    except (OSError, ValueError, struct.error) as error:
         raise UnknownModelError(f"{path} is not a usable GGUF file: {error}") from error
-    pairs = zip(lists.get(_TOKENS, ()), lists.get(_KINDS, ()), strict=False)
-    return tuple(token.decode("utf-8", "ignore") for token, kind in pairs if kind in _SPECIAL)
+    return tuple(tokens)
 
 
-def _fields(stream: IO[bytes]) -> Iterator[tuple[str, Any]]:
-    """Yield the named values at the start of a file."""
-    magic, _, _, count = _numbers(stream, "4sIQQ")
-    if magic != b"GGUF":
-        raise ValueError("it does not begin with GGUF")
-    for _ in range(_checked(count)):
-        name = _value(stream, _STRING).decode("utf-8", "replace")
-        yield name, _value(stream, *_numbers(stream, "I"))
-
-
-def _value(stream: IO[bytes], kind: int) -> Any:
-    if kind == _STRING:
-        (length,) = _numbers(stream, "Q")
-        return stream.read(_checked(length))
-    if kind != _ARRAY:
-        return _numbers(stream, _NUMBERS[kind])[0]
-    kind, count = _numbers(stream, "IQ")
-    if kind == _STRING:
-        return [_value(stream, kind) for _ in range(_checked(count))]
-    return _numbers(stream, f"{_checked(count)}{_NUMBERS[kind]}")
-
-
-def _checked(count: int) -> int:
-    if count > _MOST:
-        raise ValueError(f"a text or list of {count:,}")
-    return count
-
-
-def _numbers(stream: IO[bytes], layout: str) -> tuple[Any, ...]:
-    return struct.unpack(f"<{layout}", stream.read(struct.calcsize(f"<{layout}")))
+def _list(data: mmap, name: bytes) -> tuple[int, int]:
+    """Return where the values of a list begin, and how many there are: none if there is none."""
+    key = struct.pack("<Q", len(name)) + name + struct.pack("<I", _ARRAY)
+    place = data.find(key) + len(key)
+    if place < len(key):
+        return 0, 0
+    _, count = struct.unpack_from("<IQ", data, place)
+    return place + struct.calcsize("<IQ"), count
 
 
 class SilentModelError(AnswerError, LMError):

@@ -60,7 +60,7 @@ def logged(folder):
         "candidates",
     }
     (output,) = run.outputs.model_outputs
-    with Tracking(folder)._current():
+    with Tracking(folder)._guarded():
         program = mlflow.dspy.load_model(f"models:/{output.model_id}")
     mlflow.clear_active_model()
     assert program(passage="Jonas Alder built it.", question="Who built it?").independent is False
@@ -177,16 +177,16 @@ def test_interrupted_compiles_are_not_served_and_go_on(server, monkeypatch, caps
     assert not Path("out/interim/judge.json").exists()
 
 
-def test_recipe_in_one_file_and_in_a_folder(server):
+def test_a_recipe_is_a_file_for_each_step_that_changed(server):
     options = {"optimizer": "bootstrap", "keep": True, "critic_lm": server.spec}
-    report = compiled(server, "evolved", out=Path("out/evolved.json"), **options)
-    assert report.figures["after_dev"] == 1
-    assert read_states(Path("out/evolved.json")).keys() >= {"ask", "judge", "revise"}
-    program = OneChunk()
-    program.load("out/evolved.json")
-    assert program.ask.demos
     report = compiled(server, "evolved", out=Path("steps"), **options)
-    assert read_states(Path("steps")).keys() == {"score", "ask", "judge"}, "only what was changed"
+    assert report.figures["after_dev"] == 1
+    assert read_states(Path("steps")).keys() == {"score", "ask", "judge"}
+    report.program.save("evolved.json")
+    assert read_states(Path("evolved.json")).keys() >= {"ask", "judge", "revise"}
+    program = OneChunk()
+    program.load("evolved.json")
+    assert program.ask.demos
 
 
 def test_what_no_gold_row_has_is_read_by_a_judge(server, monkeypatch):
@@ -266,8 +266,6 @@ def test_options_that_are_wrong(options, message):
 def test_more_that_is_wrong(server):
     with refuses("--optimizer labeled draws rows of one step; take bootstrap or another for stag"):
         compiled(server, "staged")
-    with refuses(r"--out judge\.json: the state of a step goes to a folder, as judge\.json"):
-        compiled(server, out=Path("judge.json"))
     with refuses("STEP nosuch: there is no such step or recipe; choose from score"):
         compiled(server, "nosuch")
     with refuses("--optimizer finetune trains one step of a local model"):

@@ -54,8 +54,7 @@ def finish(process, out):
     process.join()
     assert process.exitcode == 0
     record = json.loads((out / "records" / "judge.json").read_text("utf-8"))
-    for name in ("replayed", "call_seconds"):
-        del record["figures"][name]
+    del record["figures"]["call_seconds"]
     return record["figures"], record["ending"], (out / "judge.json").read_text("utf-8")
 
 

@@ -169,11 +169,6 @@ def test_questions_about_several_passages_need_evidence_of_each():
         ({}, ("Who built the weir at Ebbing in 1891?", "Jonas Alder"), 0),  # unchanged
         ({}, ("Who made the weir at Ebbing in 1891?", "Ada Bell"), 0.25),
         (
-            {"style": "compress"},
-            ("Who was it that built the old weir at Ebbing in the year 1891?", "Jonas Alder"),
-            0,
-        ),
-        (
             {"style": "persona"},
             ("Whose work is the weir at Ebbing?", "Jonas Alder"),
             0,

@@ -34,7 +34,7 @@ from groundset.programs.languages import LANGUAGES
 from groundset.programs.text import INSIDE_WORD, blanked, share
 from groundset.programs.types import Chunk, Document, Reject, Sample
 from groundset.retrieval import embed
-from groundset.run.ranked import save_ranked
+from groundset.run.preparing import save_ranked
 from groundset.run.record import verdicts_of
 from groundset.run.run import Run, open_run
 from groundset.run.store import REFUSED, check_new
@@ -159,9 +159,8 @@ def carry_over(options: AlignOptions) -> Run:
             options.out,
             embedder,
             progress,
-            samples=list(samples.values()),
-            documents=corpus.documents.values(),
-            chunks=corpus.chunks,
+            corpus,
+            list(samples.values()),
             rejects=lost,
             record={"configuration": cut, "source": {"aligned": run.folder.name}},
             reviews=[review for review in run.reviews if review.sample_id in samples],

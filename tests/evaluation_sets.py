@@ -107,7 +107,7 @@ def saved(folder: Path, samples: Sequence[Sample] | None = None, **changes: Any)
     changes = {"documents": list(whole.documents.values()), **changes}
     run = run_of(whole.samples if samples is None else samples, **changes)
     parts = {name: getattr(run, name) for name in ("samples", "vectors", "record", "reviews")}
-    return save_run(folder, documents=run.documents.values(), chunks=run.chunks.values(), **parts)
+    return save_run(folder, run.corpus, **parts)
 
 
 # The record of a run, with what must not be published: all that is called secret.

@@ -33,6 +33,7 @@ from model_server import serving
 from pyarrow import parquet
 
 from groundset.corpus import read
+from groundset.corpus.corpus import Corpus
 from groundset.programs.errors import RunError
 from groundset.programs.step import STEPS
 from groundset.programs.types import Reject, StepRecord
@@ -295,9 +296,8 @@ def saved(out, text):
     trail = (StepRecord(step="ask", output={text: text}),)
     save_run(
         out,
+        Corpus({source.doc_id: source}, [chunk]),
         samples=[sample(text, chunk, **texts, metadata=chunk.metadata, trail=trail)],
-        documents=[source],
-        chunks=[chunk],
         vectors=np.ones((1, 4), np.float32),
         rejects=[Reject(step=text, reason=text, question=text, chunk_id=chunk.chunk_id)],
         record={"source": text},

@@ -12,6 +12,7 @@ from typing import Any, Literal
 
 from pydantic import ValidationError
 
+from groundset.corpus.corpus import Corpus
 from groundset.corpus.own import rebuilt
 from groundset.files import encodable
 from groundset.options import DEFAULT_EMBEDDER, Options, option
@@ -33,7 +34,7 @@ from groundset.rows import (
     parquet_rows,
     required,
 )
-from groundset.run.ranked import save_ranked
+from groundset.run.preparing import save_ranked
 from groundset.run.run import Run
 from groundset.run.store import check_new
 
@@ -114,10 +115,9 @@ def import_files(options: ImportOptions) -> Run:
             options.out,
             embed.open_embedder(options.embedder),
             progress,
-            samples=list(samples.values()),
-            chunks=chunks,
+            Corpus({document.doc_id: document for document in documents}, chunks),
+            list(samples.values()),
             record={"source": {"format": options.format, "files": names}},
-            documents=documents,
         )
 
 

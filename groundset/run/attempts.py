@@ -1,6 +1,8 @@
 """One attempt: the program, the search for the question, the sample."""
 
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import dspy
@@ -53,32 +55,27 @@ class Recorder(BaseCallback):
             self._hear(record)
 
 
+@dataclass(frozen=True)
 class Attempts:
     """Makes attempts; safe to share between threads."""
 
-    def __init__(
-        self,
-        options: GenerateOptions,
-        corpus: Corpus,
-        index: Index,
-        embedder: Embedder,
-        programs: "Mapping[str, dspy.Module]",
-        lm: Any,
-        hear: Callable[[StepRecord], object],
-    ) -> None:
-        """Hold what attempts need; ``hear`` gets what is said."""
-        self._options, self._corpus = options, corpus
-        self._index, self._embedder = index, embedder
-        self._programs, self._lm, self._hear = programs, lm, hear
-        self._chunks = corpus.by_id
-        texts = {chunk.chunk_id: chunk.text for chunk in corpus.chunks}
-        self._counts = corpus.preference(options.prefer)
-        self._by_words = bm25(texts) if options.hard else None
+    options: GenerateOptions
+    corpus: Corpus
+    index: Index
+    embedder: Embedder
+    programs: Mapping[str, dspy.Module]
+    lm: Any
+    hear: Callable[[StepRecord], object]  # gets what is said
+
+    @cached_property
+    def _by_words(self) -> Callable[[str], list[str]]:
+        """Return the search of chunks by words."""
+        return bm25({chunk.chunk_id: chunk.text for chunk in self.corpus.chunks})
 
     def __call__(self, task: Task) -> Made:
         """Make an attempt."""
-        recorder = Recorder(self._hear)
-        with dspy.context(lm=self._lm, callbacks=[*dspy.settings.callbacks, recorder], **_UNTRACED):
+        recorder = Recorder(self.hear)
+        with dspy.context(lm=self.lm, callbacks=[*dspy.settings.callbacks, recorder], **_UNTRACED):
             made = self._ask(task)
         trail, exhausted = tuple(recorder.records), bool(made.exhausted)
         # None for what is no question.
@@ -95,21 +92,24 @@ class Attempts:
         if fault := self._retrieval_fault(sample):
             return Made(result.refused("retrieval", fault))
         # Near duplicates among the user's own questions were grouped before.
-        return Made(result, None if task.question else self._embedder.encode([sample.question])[0])
+        return Made(result, None if task.question else self.embedder.encode([sample.question])[0])
 
     def _contradiction(self, sample: Sample) -> str | None:
         """Return which document says otherwise that counts more than the sample's own."""
-        for each in sample.variants if self._options.prefer else ():
-            own = sample.contexts[each.get("place", 0)].chunk_id
-            if self._counts(each["chunk_id"]) > self._counts(own):
-                return f"a preferred document says otherwise: {self._chunks[each['chunk_id']].path}"
+        if not (sample.variants and self.options.prefer):
+            return None
+        counts = self.corpus.preference(self.options.prefer)
+        for each in sample.variants:
+            own, other = sample.contexts[each.get("place", 0)], self.corpus.by_id[each["chunk_id"]]
+            if counts(other.chunk_id) > counts(own.chunk_id):
+                return f"a preferred document says otherwise: {other.path}"
         return None
 
     def _ask(self, task: Task) -> Any:
         """Call the program of the wanted form with the inputs that it names."""
         form = next(iter(task.wanted), "")
-        program = self._programs.get(form, self._programs.get(""))
-        options, chunks = self._options, [self._chunks[chunk_id] for chunk_id in task.chunks]
+        program = self.programs.get(form, self.programs.get(""))
+        options, chunks = self.options, [self.corpus.by_id[chunk_id] for chunk_id in task.chunks]
         personas = options.personas or PERSONAS
         offered: dict[str, Any] = {
             "question": task.question,
@@ -126,8 +126,8 @@ class Attempts:
         }
         for first in chunks[:1]:
             offered |= {"passage": offered["passages"][0], "topic": first.topic}
-            offered["before"] = self._corpus.before(first)
-            offered["after"] = self._corpus.after(first)
+            offered["before"] = self.corpus.before(first)
+            offered["after"] = self.corpus.after(first)
         named = inputs_of(program) or offered.keys()
         return program(**{name: offered[name] for name in offered.keys() & named})
 
@@ -141,12 +141,12 @@ class Attempts:
             for own, others in zip(ids, made.alternatives, strict=False)
         ) or tuple((chunk_id,) for chunk_id in ids)
         read = [reading["chunk_id"] for reading in made.metadata.get("readings", ())]
-        contexts = tuple(self._chunks[chunk_id] for chunk_id in ids or read or task.chunks)
+        contexts = tuple(self.corpus.by_id[chunk_id] for chunk_id in ids or read or task.chunks)
         # A table may state its questions in several languages.
         told = f"{made.question} {made.answer}" if made.kind == STATED else contexts[0].passage
-        code = self._options.language or language_of(told)
+        code = self.options.language or language_of(told)
         question = task.question or LANGUAGES[code].punctuated(made.question)
-        index = self._index
+        index = self.index
         return Sample(
             id=text_id(question, made.answer, *(chunk.chunk_id for chunk in contexts)),
             question=question,
@@ -171,16 +171,16 @@ class Attempts:
 
     def _retrieval_fault(self, sample: Sample) -> str | None:
         """Return why searches for a question do not find its chunks as the options want it."""
-        rank, most = sample.retrieval.rank, self._options.max_rank
+        rank, most = sample.retrieval.rank, self.options.max_rank
         if not sample.retrieval_gt:
             return None
         if most and rank is None:
             return "its chunks are not found"
         if most and rank and rank > most:
             return f"its chunks are too far: rank {rank}"
-        if self._by_words is None:
+        if not self.options.hard:
             return None
-        [groups] = gold([sample], self._chunks)
+        [groups] = gold([sample], self.corpus.by_id)
         by_words = last_rank(ranks_of(self._by_words(sample.question), groups))
         if rank != by_words:
             return None

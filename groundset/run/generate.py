@@ -321,7 +321,6 @@ def _run(setup: _Setup, questions: Mapping[str, int], corpus: Corpus, store: Sto
     """Make the attempts; return whether all calls have ended."""
     options, journal, progress = setup.options, setup.journal, setup.progress
     row = options.row
-    progress.phase("Preparing chunks", len(corpus.chunks))
     head = setup.head("score") if setup.is_by_head("score") else None
     index = prepared(corpus, setup.embedder, options.engine, store, progress, journal.stopped)
     # Guided programs search for nothing.

@@ -103,28 +103,23 @@ def judge_rows(kind: Kind, rows: Iterable[Mapping[str, Any]], options: CriticOpt
     if not given:
         return []
     with _judged(kind, given, options) as judged:
-        return list(judged)
+        return judged
 
 
 @contextmanager
-def _judged(kind: Kind, rows: Mapping[str, Row], options: CriticOptions) -> Iterator[Iterator[Row]]:
-    """Load the judge, and yield the rows with what it decides; if the block fails, finished calls
-    are kept.
-    """
+def _judged(kind: Kind, rows: Mapping[str, Row], options: CriticOptions) -> Iterator[list[Row]]:
+    """Yield the rows with what the judge decides; if the block fails, finished calls are kept."""
     inputs = [_inputs(kind, where, row) for where, row in rows.items()]
     with Progress(quiet=options.quiet) as progress:
         progress.phase(f"Loading {options.critic_lm or options.embedder}")
         with _open_judge("score" if kind == "chunks" else "judge", inputs, options) as decide:
             progress.phase(f"Judging {kind}", len(rows))
-
-            def decided() -> Iterator[Row]:
-                step = _BATCH if options.critic_lm is None else options.workers
-                for start in range(0, len(inputs), step):
-                    found = decide(inputs[start : start + step])
-                    progress.advance(len(found))
-                    yield from found
-
-            yield ({**row, **found} for row, found in zip(rows.values(), decided(), strict=True))
+            step = _BATCH if options.critic_lm is None else options.workers
+            decided: list[Row] = []
+            for start in range(0, len(inputs), step):
+                decided += decide(inputs[start : start + step])
+                progress.advance(step)
+            yield [{**row, **found} for row, found in zip(rows.values(), decided, strict=True)]
 
 
 @contextmanager

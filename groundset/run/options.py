@@ -364,7 +364,4 @@ class GenerateOptions(CorpusOptions):
 
     def compared(self) -> dict[str, Any]:
         """Return the options that must be the same for a run to go on."""
-        values = self.model_dump(mode="json", exclude=self.with_fact("free"))
-        total = sum(self.mix.values())
-        values["mix"] = {name: round(weight / total, 6) for name, weight in self.mix.items()}
-        return values
+        return self.model_dump(mode="json", exclude=self.with_fact("free"))

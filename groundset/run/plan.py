@@ -10,6 +10,7 @@ import hashlib
 import re
 from collections import Counter, defaultdict
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple
 
@@ -192,7 +193,7 @@ class Plan:
             wanted=(first,)
             if first in _ALONE
             else tuple(name for name in wanted if name not in _ALONE),
-            kinds=tuple(sorted(self._kinds, key=self._kind_missing, reverse=True)),
+            kinds=self._wanted_kinds(),
             asked=tuple(
                 dict.fromkeys(question for each in chunks for question in self._asked[each])
             ),
@@ -227,14 +228,12 @@ class Plan:
         ]
         return sorted(names, key=lambda name: missing(name) / (1 + self._tried[name]), reverse=True)
 
-    def _kind_missing(self, kind: str) -> float:
-        share = self._kinds[kind] / sum(self._kinds.values())
-        flying = sum(task.kinds[:1] == (kind,) for task in self._flying.values())
-        return (
-            share * (self._asked_kinds.total() + self.in_flight + 1)
-            - self._asked_kinds[kind]
-            - flying
-        )
+    def _wanted_kinds(self) -> tuple[str, ...]:
+        """Return the kinds, the one that is missing most first."""
+        asked = self._asked_kinds + Counter(task.kinds[0] for task in self._flying.values())
+        each = (asked.total() + 1) / sum(self._kinds.values())  # samples for a weight of 1
+        missing = {kind: weight * each - asked[kind] for kind, weight in self._kinds.items()}
+        return tuple(sorted(missing, key=missing.__getitem__, reverse=True))
 
     def _count(self, number: int, chunks: Sequence[str], wanted: Sequence[str]) -> None:
         self._number = max(self._number, number)
@@ -266,6 +265,7 @@ def quotas(size: int, mix: Mapping[str, float]) -> dict[str, int]:
     return shares
 
 
+@dataclass(frozen=True)
 class Pairs:
     """Finds the pairs of chunks that a question can be asked about.
 
@@ -275,31 +275,23 @@ class Pairs:
     compared.
     """
 
-    def __init__(
-        self,
-        chunks: Mapping[str, Chunk],
-        nearest: Callable[[str, int], Sequence[Hit]],
-        *,
-        is_usable: Callable[[Chunk], bool] = lambda _: True,
-        across_documents: bool = False,
-    ) -> None:
-        """Look at all chunks of a run, in the order of the documents."""
-        self._chunks, self._nearest, self._is_usable = chunks, nearest, is_usable
-        self._across = across_documents
-        self._places = {chunk_id: place for place, chunk_id in enumerate(chunks)}
+    chunks: Mapping[str, Chunk]  # all of a run, in the order of the documents
+    nearest: Callable[[str, int], Sequence[Hit]]
+    is_usable: Callable[[Chunk], bool] = lambda _: True
+    across_documents: bool = False
 
     def partners(self, chunk_id: str) -> list[str]:
         """Return the partners of a chunk, the best first."""
-        chunk, ranked = self._chunks[chunk_id], []
+        chunk, ranked = self.chunks[chunk_id], []
         if len(chunk.text) < _SHORTEST:
             return []
-        for hit in self._nearest(chunk_id, _NEAR):
-            other = self._chunks[hit.chunk_id]
+        for hit in self.nearest(chunk_id, _NEAR):
+            other = self.chunks[hit.chunk_id]
             is_apart = _ALIKE <= hit.similarity < _COPY and self._fit(chunk_id, hit.chunk_id)
             is_alike = len(other.text) >= _SHORTEST and language_of(other.text) == language_of(
                 chunk.text
             )
-            if is_apart and is_alike and self._is_usable(other):
+            if is_apart and is_alike and self.is_usable(other):
                 bridged = bool(self._names[chunk_id] & self._names[hit.chunk_id])
                 compared = bool(_heading(chunk) & _heading(other))
                 ranked.append((bridged, compared, hit.similarity, hit.chunk_id))
@@ -307,16 +299,20 @@ class Pairs:
 
     def _fit(self, first: str, second: str) -> bool:
         """Return whether two chunks can be a pair: neither the same nor neighbours."""
-        one, two = self._chunks[first], self._chunks[second]
+        one, two = self.chunks[first], self.chunks[second]
         if one.doc_id != two.doc_id:
             return one.text != two.text
-        return not self._across and abs(self._places[first] - self._places[second]) > 1
+        return not self.across_documents and abs(self._places[first] - self._places[second]) > 1
+
+    @cached_property
+    def _places(self) -> dict[str, int]:
+        return {chunk_id: place for place, chunk_id in enumerate(self.chunks)}
 
     @cached_property
     def _names(self) -> Mapping[str, set[str]]:
         """Return the names in each chunk that a few others have too."""
         places = defaultdict(set)
-        for chunk_id, chunk in self._chunks.items():
+        for chunk_id, chunk in self.chunks.items():
             common = LANGUAGES[language_of(chunk.text)].stop_words
             for name in _NAMES.findall(chunk.text):
                 if len(name) >= _SHORTEST_NAME and name.casefold() not in common:

@@ -1,6 +1,5 @@
 """A run: its samples and everything that is kept with them, read from its folder part by part."""
 
-import html
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from copy import copy
 from functools import cached_property
@@ -40,7 +39,6 @@ from groundset.run.store import (
 if TYPE_CHECKING:
     import pandas as pd
 
-_SHOWN = 5  # samples in a notebook
 _Value = TypeVar("_Value")
 _COLUMNS = (
     "id",
@@ -174,9 +172,8 @@ class Run(Sequence[Sample]):
         has_vectors = (self.folder / VECTORS).exists()
         return save_run(
             Path(out),
+            self.corpus,
             samples=self.samples,
-            documents=self.documents.values(),
-            chunks=self.chunks.values(),
             vectors=self.vectors if has_vectors else None,
             rejects=self.rejects,
             record={"source": self.folder.name, **self.record},
@@ -200,15 +197,6 @@ class Run(Sequence[Sample]):
     def __repr__(self) -> str:
         """Return folder, number of samples and status in one line."""
         return f"<Run {self.folder}: {len(self)} samples, {self.status}>"
-
-    def _repr_html_(self) -> str:
-        """Return the first samples as a table for notebooks."""
-        rows = ["<tr><th>Question</th><th>Answer</th><th>Evolution</th></tr>"]
-        for sample in self.samples[:_SHOWN]:
-            texts = map(html.escape, (sample.question, sample.answer, sample.evolution))
-            rows.append(f"<tr><td>{'</td><td>'.join(texts)}</td></tr>")
-        more = f"<p>{len(self) - _SHOWN} more.</p>" if len(self) > _SHOWN else ""
-        return f"<p>{html.escape(repr(self)[1:-1])}</p><table>{''.join(rows)}</table>{more}"
 
     def _read(self, part: Callable[[Store], _Value]) -> _Value:
         with Store.read(self.folder) as store:
@@ -250,10 +238,9 @@ def edited(run: Run) -> Iterator[str]:
 
 def save_run(
     out: Path,
+    corpus: Corpus,
     *,
     samples: Sequence[Sample],
-    documents: Iterable[Document],
-    chunks: Iterable[Chunk],
     vectors: np.ndarray | None,
     rejects: Iterable[Reject] = (),
     record: Mapping[str, Any],
@@ -263,16 +250,14 @@ def save_run(
 ) -> Run:
     """Write a run to a new folder at once, and return it.
 
-    ``chunks`` are in the order of the documents, and have a row of ``vectors`` each, if they were
-    embedded. ``record`` has entries of ``run.json`` that say where the samples come from; counts
-    and cost are not taken. ``asked`` has the embeddings of the questions, so that a run whose
-    ``meta`` has an identity can go on.
+    Chunks have a row of ``vectors`` each, if they were embedded. ``record`` has entries of
+    ``run.json`` that say where the samples come from; counts and cost are not taken. ``asked`` has
+    the embeddings of the questions, so that a run whose ``meta`` has an identity can go on.
 
     Raises:
         InputError: the folder is not empty, or cannot be written.
     """
     check_new(out)
-    corpus = Corpus({document.doc_id: document for document in documents}, list(chunks))
     settings = {name: record[name] for name in _SETTINGS if name in record}
     sizes = {"documents": len(corpus.documents), "chunks": len(corpus.chunks)}
     meta = {"status": "complete", "asked": len(samples), "record": settings | sizes, **meta}
@@ -296,13 +281,9 @@ def write_vectors(folder: Path, vectors: np.ndarray) -> None:
     Raises:
         InputError: the file cannot be written.
     """
-    array = np.ascontiguousarray(vectors, np.float32)
-    with whole_file(folder / VECTORS, follow=False) as aside, aside.open("wb") as stream:
-        # Not by numpy.save, whose error does not say that a disk is full.
-        np.lib.format.write_array_header_1_0(
-            stream, np.lib.format.header_data_from_array_1_0(array)
-        )
-        stream.write(array.data)
+    # Of a file that is opened to write alone NumPy's error does not say that the disk is full.
+    with whole_file(folder / VECTORS, follow=False) as aside, aside.open("w+b") as stream:
+        np.save(stream, np.ascontiguousarray(vectors, np.float32))
 
 
 def read_vectors(folder: Path, chunks: int) -> np.ndarray:

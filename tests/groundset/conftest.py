@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from searched_run import CHUNKS
 
+from groundset.corpus.corpus import Corpus
 from groundset.programs.types import Document
 from groundset.retrieval import embed
 from groundset.run.run import save_run
@@ -35,9 +36,8 @@ def make_run(
         out = tmp_path / name
         save_run(
             out,
+            Corpus({each.doc_id: each for each in documents}, list(chunks)),
             samples=samples,
-            documents=documents,
-            chunks=chunks,
             vectors=vectors,
             record=record,
             reviews=[Review(sample_id=each, reviewer="ann", verdict="refused") for each in refused],

@@ -61,8 +61,8 @@ def make_run(out, docs, wanted, **options):
     ]
     reviews = [Review(sample_id=each.id, reviewer="ann", verdict="signed") for each in samples]
     record = {"configuration": options, "models": {"embedder": {"name": "words"}}}
-    corpora = {"documents": corpus.documents.values(), "chunks": corpus.chunks, "vectors": None}
-    return save_run(out, samples=samples, reviews=reviews, record=record, **corpora)
+    parts = {"samples": samples, "reviews": reviews, "record": record}
+    return save_run(out, corpus, vectors=None, **parts)
 
 
 def middle_line(chunk):

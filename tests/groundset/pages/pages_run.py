@@ -6,6 +6,7 @@ from typing import Any
 
 from evaluation_sets import sample
 
+from groundset.corpus.corpus import Corpus
 from groundset.programs.types import Chunk, Document, Reject, Retrieval
 from groundset.run.run import Run, save_run
 from groundset.run.store import Review
@@ -78,9 +79,8 @@ def make_run(
     ]
     run = save_run(
         folder / name,
+        Corpus(documents, chunks),
         samples=samples,
-        documents=documents.values(),
-        chunks=chunks,
         vectors=None,
         rejects=rejects,
         record=RECORD | record,

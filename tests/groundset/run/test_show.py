@@ -7,6 +7,7 @@ import pytest
 from refusal import refuses
 from run_parts import CHUNKS, DOCUMENT, sample
 
+from groundset.corpus.corpus import Corpus
 from groundset.programs.types import Reject
 from groundset.run.run import Run, open_run, save_run
 from groundset.run.show import ShowOptions, show
@@ -27,9 +28,8 @@ def run(tmp_path) -> Run:
     ]
     return save_run(
         tmp_path / "run",
+        Corpus({DOCUMENT.doc_id: DOCUMENT}, list(CHUNKS)),
         samples=[sample(1), hostile],
-        documents=[DOCUMENT],
-        chunks=CHUNKS,
         vectors=np.eye(2, dtype=np.float32),
         rejects=rejects,
         record={"source": "test", "thresholds": {"judge": 0.5}},

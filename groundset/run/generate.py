@@ -23,10 +23,8 @@ from groundset.programs.errors import (
 )
 from groundset.programs.guided import Guided
 from groundset.programs.heads import HeadJudge
-from groundset.programs.outcome import verdict
 from groundset.programs.recipe import Search
 from groundset.programs.step import STEPS
-from groundset.programs.types import Chunk
 from groundset.retrieval.embed import Embedder, Reranker, open_embedder, open_reranker
 from groundset.run.attempts import Attempts
 from groundset.run.compiled import NONE, SHIPPED, Compiled, load_compiled, read_own
@@ -321,7 +319,6 @@ def _run(setup: _Setup, questions: Mapping[str, int], corpus: Corpus, store: Sto
     """Make the attempts; return whether all calls have ended."""
     options, journal, progress = setup.options, setup.journal, setup.progress
     row = options.row
-    head = setup.head("score") if setup.is_by_head("score") else None
     index = prepared(corpus, setup.embedder, options.engine, store, progress, journal.stopped)
     # Guided programs search for nothing.
     search = index.search if setup.parser else hybrid(corpus, index)
@@ -331,18 +328,7 @@ def _run(setup: _Setup, questions: Mapping[str, int], corpus: Corpus, store: Sto
         plan: Plan = planned(questions, options.size, setup.embedder, store, search)
     else:
         asked = askable(corpus, options)
-
-        def is_usable(chunk: Chunk) -> bool:
-            inputs = {"topic": chunk.topic, "passage": chunk.passage}
-            vector = index.vector(chunk.chunk_id)
-            return head is None or verdict(head.batch([inputs], vector)[0]).good
-
-        pairs = Pairs(
-            corpus.by_id,
-            index.nearest,
-            is_usable=is_usable,
-            across_documents=options.across_documents,
-        )
+        pairs = Pairs(corpus.by_id, index.nearest, options.across_documents)
         plan = Plan(
             {chunk.chunk_id: chunk.passage for chunk in asked},
             size=options.size or row.size or len(asked),
@@ -353,7 +339,7 @@ def _run(setup: _Setup, questions: Mapping[str, int], corpus: Corpus, store: Sto
             once=row.once,
             partners=pairs.partners,
         )
-    programs = _programs(setup, search, head)
+    programs = _programs(setup, search)
     if options.questions and options.prefer:
         programs[""].counts = corpus.preference(options.prefer)
     attempts = Attempts(
@@ -408,11 +394,10 @@ def _check_same(out: Path, stored: Mapping[str, Any] | None, identity: Mapping[s
             raise RunError(f"--out {out}: the run there {what}; {mend}")
 
 
-def _programs(setup: _Setup, search: Search, head: HeadJudge | None) -> dict[str, Any]:
-    """Return the programs of the recipe with their compiled states, judges and critic; ``head``
-    scores chunks, if one does.
-    """
+def _programs(setup: _Setup, search: Search) -> dict[str, Any]:
+    """Return the programs of the recipe with their compiled states, judges and critic."""
     options, parser = setup.options, setup.parser
+    score = setup.head("score") if setup.is_by_head("score") else None
     judge: Any = setup.head("judge") if options.critic == "head" else None
     if options.critic not in ("head", "lm"):
         judge = own_module(str(options.critic), "--critic")
@@ -428,8 +413,8 @@ def _programs(setup: _Setup, search: Search, head: HeadJudge | None) -> dict[str
             raise InputError(f"--critic: {options.recipe} has no attribute `judge`")
         if judge is not None:
             program.judge = judge
-        if head is not None or not options.row.judges_chunks:
-            program.score_chunk = head
+        if score is not None or not options.row.judges_chunks:
+            program.score_chunk = score
         for _, predictor in program.named_predictors():
             known = STEPS.get(getattr(predictor, "name", ""))
             if setup.critic_lm and known and known.judges:

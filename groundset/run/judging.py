@@ -117,8 +117,9 @@ def _judged(kind: Kind, rows: Mapping[str, Row], options: CriticOptions) -> Iter
             step = _BATCH if options.critic_lm is None else options.workers
             decided: list[Row] = []
             for start in range(0, len(inputs), step):
-                decided += decide(inputs[start : start + step])
-                progress.advance(step)
+                batch = inputs[start : start + step]
+                decided += decide(batch)
+                progress.advance(len(batch))
             yield [{**row, **found} for row, found in zip(rows.values(), decided, strict=True)]
 
 

@@ -88,6 +88,7 @@ class Plan:
             set
         )  # forms that nothing more can be asked in
         self._groups: set[frozenset[str]] = set()
+        self._refused: set[str] = set()  # chunks that nothing can be asked about
         self._flying: dict[int, Task] = {}
         self._tried: Counter[str] = Counter()
         self._asked_kinds: Counter[str] = Counter()
@@ -179,7 +180,8 @@ class Plan:
         wanted = self._wanted(chunk_id, beyond)
         chunks: Sequence[str] = (chunk_id,)
         if wanted[:1] == [MULTI]:
-            pairs = ((chunk_id, other) for other in self._partners(chunk_id))
+            others = (each for each in self._partners(chunk_id) if each not in self._refused)
+            pairs = ((chunk_id, other) for other in others)
             chunks = next((pair for pair in pairs if frozenset(pair) not in self._groups), ())
             if not chunks:
                 self._done[chunk_id].add(MULTI)
@@ -248,6 +250,7 @@ class Plan:
         rejects = attempt.result.rejects
         # The step `chunk` is one that no model can read.
         refused = [each.chunk_id for each in rejects if each.step in ("chunk", "score")]
+        self._refused.update(refused)
         for chunk_id in refused:
             self._done[chunk_id] |= set(self.quotas)
         if not refused and MULTI not in wanted:
@@ -277,7 +280,6 @@ class Pairs:
 
     chunks: Mapping[str, Chunk]  # all of a run, in the order of the documents
     nearest: Callable[[str, int], Sequence[Hit]]
-    is_usable: Callable[[Chunk], bool] = lambda _: True
     across_documents: bool = False
 
     def partners(self, chunk_id: str) -> list[str]:
@@ -291,7 +293,7 @@ class Pairs:
             is_alike = len(other.text) >= _SHORTEST and language_of(other.text) == language_of(
                 chunk.text
             )
-            if is_apart and is_alike and self.is_usable(other):
+            if is_apart and is_alike:
                 bridged = bool(self._names[chunk_id] & self._names[hit.chunk_id])
                 compared = bool(_heading(chunk) & _heading(other))
                 ranked.append((bridged, compared, hit.similarity, hit.chunk_id))

@@ -77,10 +77,6 @@ def test_chunks_may_have_to_be_from_other_documents(pairs):
     assert pairs(across_documents=True).partners("a") == ["d", "e"]
 
 
-def test_unusable_chunks_are_left_out(pairs):
-    assert pairs(is_usable=lambda chunk: chunk.chunk_id == "c").partners("a") == ["c"]
-
-
 def test_a_title_page_has_no_partners(pairs):
     assert pairs().partners("title") == []
 

@@ -131,6 +131,12 @@ def test_a_refused_chunk_is_not_used_at_all():
     task = plan.next()
     plan.record(finished(task, None, plan, exhausted=True, step="score"))
     assert plan.next() is None
+    partners = {"c0": ["c8"], "c1": ["c0", "c9"]}
+    plan = Plan(
+        dict.fromkeys(partners, "x"), size=2, mix={"multi_context": 1}, partners=partners.get
+    )
+    plan.record(finished(plan.next(), None, plan, exhausted=True, step="score"))
+    assert plan.next().chunks == ("c1", "c9")
 
 
 def test_pairs_are_asked_about_once():

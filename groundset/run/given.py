@@ -134,12 +134,6 @@ class Questions(Plan):
         task = Task(
             number,
             chunks,
-            (),
-            (),
-            (),
-            0,
-            0,
-            is_last=True,
             beyond=True,
             question=text,
             weight=self._left[text],

@@ -12,6 +12,7 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import chain
 from typing import NamedTuple
 
 from groundset.programs.forms import (
@@ -48,12 +49,12 @@ class Task(NamedTuple):
 
     number: int  # from 1
     chunks: tuple[str, ...]  # their ids; the plan counts visits of the first
-    wanted: tuple[str, ...]  # forms of question, the most wanted first
-    kinds: tuple[str, ...]  # what a question can ask for, the most wanted first
-    asked: tuple[str, ...]  # questions that were asked about these chunks already
-    turn: int  # how often the first chunk was visited before
-    seed: int  # of this attempt alone
-    is_last: bool  # the chunk is not visited again
+    wanted: tuple[str, ...] = ()  # forms of question, the most wanted first
+    kinds: tuple[str, ...] = ()  # what a question can ask for, the most wanted first
+    asked: tuple[str, ...] = ()  # questions that were asked about these chunks already
+    turn: int = 0  # how often the first chunk was visited before
+    seed: int = 0  # of this attempt alone
+    is_last: bool = True  # the chunk is not visited again
     beyond: bool = False  # the question may exceed the quota of its form
     question: str = ""  # the user's own, which the chunks are nearest to
     weight: int = 1  # how often it was asked
@@ -188,21 +189,17 @@ class Plan:
                 wanted, chunks = wanted[1:], (chunk_id,)
         if not wanted:
             return None
-        first, turn, number = wanted[0], self._visits[chunk_id], self._number + 1
+        is_alone, turn = wanted[0] in _ALONE, self._visits[chunk_id]
+        together = wanted[:1] if is_alone else [name for name in wanted if name not in _ALONE]
+        digest = hashlib.sha256(f"{self._seed} {chunk_id} {turn}".encode()).hexdigest()
         return Task(
-            number=number,
+            number=self._number + 1,
             chunks=tuple(chunks),
-            wanted=(first,)
-            if first in _ALONE
-            else tuple(name for name in wanted if name not in _ALONE),
+            wanted=tuple(together),
             kinds=self._wanted_kinds(),
-            asked=tuple(
-                dict.fromkeys(question for each in chunks for question in self._asked[each])
-            ),
+            asked=tuple(dict.fromkeys(chain.from_iterable(map(self._asked.__getitem__, chunks)))),
             turn=turn,
-            seed=int(
-                hashlib.sha256(f"{self._seed} {chunk_id} {turn}".encode()).hexdigest()[:8], 16
-            ),
+            seed=int(digest[:8], 16),
             is_last=turn + 1 >= self._rounds,
             beyond=beyond,
         )

@@ -45,7 +45,7 @@ def run_record(store: Store, attempts: Sequence[Attempt]) -> dict[str, Any]:
     candidates it refused. ``call_seconds`` is the time of all calls, ``seconds`` that of the run.
     """
     samples = samples_in("accepted", attempts)
-    rejects = [reject for attempt in attempts for reject in attempt.result.rejects]
+    rejects = rejects_in(attempts)
     usage, price = store.usage(), store.meta("price")
     states = Counter(attempt.state for attempt in attempts)
     record = {
@@ -93,6 +93,11 @@ def samples_in(state: State, attempts: Iterable[Attempt]) -> list[Sample]:
     return [each.result.sample for each in attempts if each.state == state and each.result.sample]
 
 
+def rejects_in(attempts: Iterable[Attempt]) -> list[Reject]:
+    """Return what was refused, each with its step and reason, in the order of the attempts."""
+    return [reject for attempt in attempts for reject in attempt.result.rejects]
+
+
 def latest_reviews(reviews: Iterable[Review]) -> dict[str, dict[str, Review]]:
     """Return the last review of each reviewer, by sample and reviewer."""
     latest: dict[str, dict[str, Review]] = defaultdict(dict)
@@ -130,14 +135,11 @@ def write_files(store: Store) -> None:
         InputError: a file cannot be written.
     """
     folder, attempts = store.path.parent, store.attempts()
-    rejects = (
-        reject.model_dump(mode="json") for attempt in attempts for reject in attempt.result.rejects
-    )
+    rejects = [reject.model_dump(mode="json") for reject in rejects_in(attempts)]
+    record = json_text(run_record(store, attempts), indent=2)
     write_rows(folder / SAMPLES, map(sample_row, samples_in("accepted", attempts)), follow=False)
     write_rows(folder / REJECTS, rejects, follow=False)
-    write_text(
-        folder / RECORD, json_text(run_record(store, attempts), indent=2) + "\n", follow=False
-    )
+    write_text(folder / RECORD, f"{record}\n", follow=False)
 
 
 def sample_row(sample: Sample) -> dict[str, Any]:

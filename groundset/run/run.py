@@ -19,6 +19,7 @@ from groundset.run.record import (
     UNKNOWN,
     counts,
     question_row,
+    rejects_in,
     run_record,
     sample_row,
     samples_in,
@@ -87,7 +88,7 @@ class Run(Sequence[Sample]):
     @cached_property
     def rejects(self) -> tuple[Reject, ...]:
         """Return what was refused, each with its step and reason, in the order of the attempts."""
-        return tuple(reject for attempt in self.attempts for reject in attempt.result.rejects)
+        return tuple(rejects_in(self.attempts))
 
     @cached_property
     def attempts(self) -> Sequence[Attempt]:

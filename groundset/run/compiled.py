@@ -128,7 +128,8 @@ def load_compiled(
     heads = {**_read_heads(root), **own.heads}
     if which == NONE:
         return own._replace(heads=heads)
-    states, adapters = {}, {}
+    states: dict[str, State] = {}
+    adapters: dict[str, Path] = {}
     for name, spec in STEPS.items():
         folder = root / (critic if critic and spec.judges else model).replace("/", "-")
         states |= read_states(folder / f"{name}.json")

@@ -281,13 +281,9 @@ class Store(AbstractContextManager["Store"]):
     def usage(self) -> dict[str, Any]:
         """Return the number of finished calls, and the sums of their tokens and seconds."""
         names = ("prompt_tokens", "cached_tokens", "generated_tokens", "seconds")
-        sums = ", ".join(f"total(json_extract(response, '$.{name}'))" for name in names)
-        [(calls, *tokens, seconds)] = self._execute(f"SELECT count(*), {sums} FROM calls")
-        return {
-            "calls": calls,
-            **dict(zip(names, map(int, tokens), strict=False)),
-            "seconds": seconds,
-        }
+        sums = (f"coalesce(sum(json_extract(response, '$.{name}')), 0)" for name in names)
+        [found] = self._execute(f"SELECT count(*), {', '.join(sums)} FROM calls")
+        return dict(zip(("calls", *names), found, strict=True))
 
     def meta(self, key: str) -> Any:
         """Return the value of a key, None if there is none."""
@@ -314,9 +310,8 @@ class Store(AbstractContextManager["Store"]):
 
     def promote(self, numbers: Iterable[int]) -> None:
         """Accept attempts that were surplus."""
-        with self.transaction():
-            for number in numbers:
-                self._execute("UPDATE attempts SET state = 'accepted' WHERE number = ?", (number,))
+        these = ", ".join(map(str, numbers))
+        self._execute(f"UPDATE attempts SET state = 'accepted' WHERE number IN ({these})")
 
     def settle(self, sample: Sample) -> None:
         """Accept a sample in the place of the one that has its id."""

@@ -20,7 +20,7 @@ from groundset.programs.errors import InputError
 from groundset.programs.faq import ANSWERED, ASKED
 from groundset.programs.languages import language_of
 from groundset.programs.text import MAX_READ, plain, text_id
-from groundset.programs.types import COLUMNS, Chunk, Sample
+from groundset.programs.types import Chunk, Sample
 from groundset.programs.untrusted import first_fault
 from groundset.retrieval import embed
 from groundset.retrieval.index import UNRANKED
@@ -48,10 +48,8 @@ _USUAL = {
     **dict.fromkeys((*ANSWERED, "generation_gt"), "answer"),
     **dict.fromkeys(("qid", "query_id"), "id"),
 }
-_FACTS = ("kind", "conversation")  # columns that are metadata of a sample
 # Columns that have a place, or say what others do.
-_KNOWN = {*COLUMNS, *_FACTS, "chunk_ids", "passage", "paths", "split", "answerable"}
-_KNOWN.add("rank")
+_KNOWN = {*Sample.model_fields, "chunk_ids", "passage", "paths", "split", "answerable", "rank"}
 
 
 class ImportOptions(Options):
@@ -200,18 +198,17 @@ def _sample(where: str, fields: Mapping[str, Any], chunks: Mapping[str, Chunk]) 
     name = optional(where, fields, "id") or text_id(question, answer, *ids)
     if not answer:
         raise InputError(f"{where}: question {name} has no answer; add one, or leave the row out")
-    facts = {fact: fields[fact] for fact in _FACTS if fields.get(fact)}
     variants = {"answer_variants": others} if others else {}
     own = {
         "evolution": "imported",
         "language": language_of(plain(contexts[0].text[:MAX_READ])),
-        **{each: fields[each] for each in COLUMNS if fields.get(each) is not None},
+        **{each: fields[each] for each in Sample.model_fields if fields.get(each) is not None},
         "id": name,
         "answer": answer,
         "contexts": contexts,
         "retrieval_gt": groups,
         "retrieval": UNRANKED,
-        "metadata": _metadata(where, fields) | facts | variants,
+        "metadata": _metadata(where, fields) | variants,
     }
     try:
         return Sample.model_validate(own)

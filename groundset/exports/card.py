@@ -222,8 +222,10 @@ def _reviews(found: EvaluationSet) -> dict[str, Any] | None:
     [run] = found.runs
     given = signed(run).values()
     share = wilson(sum(given), len(given))
-    percent = share and [100 * part for part in share]
-    return percent and {"read": len(given), "signed": sum(given), "percent": percent}
+    if share is None:
+        return None
+    percent = [100 * part for part in share]
+    return {"read": len(given), "signed": sum(given), "percent": percent}
 
 
 def _listed(names: Iterable[str | None]) -> str:

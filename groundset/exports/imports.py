@@ -131,7 +131,7 @@ def _read_tables(options: ImportOptions, files: str) -> tuple[list[Row], list[Ro
             f"{files}: {options.format} is two files, {questions} and {corpus}; name both"
         )
     passages = list(rows_of(named[corpus]))
-    asked = [(where, _usual(fields)) for where, fields in rows_of(named[questions])]
+    asked: list[Row] = [(where, _usual(fields)) for where, fields in rows_of(named[questions])]
     _check_columns(named[questions], asked, "question", "answer", "retrieval_gt|chunk_ids")
     _check_columns(named[corpus], passages, "chunk_id|doc_id", "text|contents")
     return asked, passages

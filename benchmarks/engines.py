@@ -14,11 +14,11 @@ import subprocess
 import sys
 import tempfile
 import time
-import zlib
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import numpy as np
+from sklearn.feature_extraction.text import HashingVectorizer
 from start import write_documents
 
 from groundset.corpus.corpus import read_corpus
@@ -36,12 +36,8 @@ class WordEmbedder:
     ) -> np.ndarray:
         """Return a row of length one for each text."""
         del on_done
-        rows = np.zeros((len(texts), self.dimension), dtype=np.float32)
-        for row, text in zip(rows, texts, strict=True):
-            for word in text.lower().split():
-                row[zlib.crc32(word.encode()) % self.dimension] += 1
-        lengths: np.ndarray = np.linalg.norm(rows, axis=1, keepdims=True)
-        return np.asarray(rows / np.maximum(lengths, 1e-9), dtype=np.float32)
+        words = HashingVectorizer(n_features=self.dimension, alternate_sign=False)
+        return np.asarray(words.transform(texts).toarray(), dtype=np.float32)
 
     def replica(self) -> "WordEmbedder":
         """Return the embedder itself; it holds nothing."""

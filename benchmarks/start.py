@@ -16,6 +16,7 @@ import time
 from pathlib import Path
 
 from groundset.files import data_path
+from groundset.run.run import open_run
 
 _TICK_SECONDS = 0.2
 _EVENTS = {
@@ -48,27 +49,16 @@ def main() -> None:
         docs, out = Path(place, "docs"), Path(place, "run")
         docs.mkdir()
         write_documents(docs, given.chunks)
-        command = [
-            sys.executable,
-            "-m",
-            "groundset",
-            "generate",
-            str(docs),
-            "--out",
-            str(out),
-            "--lm",
-            given.lm,
-        ]
+        options = f"--out {out} --lm {given.lm} --size 1 --no-track --quiet".split()
+        command = [sys.executable, "-m", "groundset", "generate", str(docs), *options]
         began = time.monotonic()
-        with subprocess.Popen([*command, "--size", "1", "--no-track", "--quiet"]) as process:
+        with subprocess.Popen(command) as process:
             for what, query in _EVENTS.items():
                 while process.poll() is None and not _has(out, query):
                     time.sleep(_TICK_SECONDS)
                 print(f"{what} after {time.monotonic() - began:.1f} s", flush=True)
             process.wait()
-        for line in (out / "run.json").read_text(encoding="utf-8").splitlines():
-            if '"chunks":' in line:
-                print(line.strip())
+        print(f"{len(open_run(out).chunks):,} chunks")
 
 
 def _has(out: Path, query: str) -> bool:

@@ -215,16 +215,17 @@ def markdown_text(value: object) -> str:
     return escape(_MARKUP.sub(r"\\\g<0>", short), quote=False)
 
 
-def _reviews(found: EvaluationSet) -> dict[str, int] | None:
-    """Count the reviewed samples of the run, and return the percentage signed; None without
+def _reviews(found: EvaluationSet) -> dict[str, Any] | None:
+    """Return how many samples of the run were reviewed and signed, and the share; None without
     reviews.
     """
     [run] = found.runs
     given = signed(run).values()
-    if (share := wilson(sum(given), len(given))) is None:
+    share = wilson(sum(given), len(given))
+    if share is None:
         return None
-    shown = {name: round(100 * part) for name, part in share._asdict().items()}
-    return {"read": len(given), "signed": sum(given), **shown}
+    percent = [100 * part for part in share]
+    return {"read": len(given), "signed": sum(given), "percent": percent}
 
 
 def _listed(names: Iterable[str | None]) -> str:

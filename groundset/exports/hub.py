@@ -225,16 +225,14 @@ def _hub(repo: str) -> Iterator[Any]:
     it.
     """
     import httpx
-    from huggingface_hub import HfApi, constants, get_session, get_token, utils
+    from huggingface_hub import HfApi, constants, get_session, get_token
 
     endpoint = (os.environ.get("HF_ENDPOINT") or constants.ENDPOINT).rstrip("/")
     token = get_token()
     if not token:
         raise HubError("no token for the Hub; set HF_TOKEN or run `hf auth login`")
-    hub: Any = utils
-    session, verbosity = get_session(), hub.logging.get_verbosity()
+    session = get_session()
     timeout, session.timeout = session.timeout, httpx.Timeout(_TIMEOUT)
-    hub.logging.set_verbosity_error()  # its warnings may contain signed upload URLs
     # By Xet, a folder may become several commits, and not all endpoints speak it.
     disabled, constants.HF_HUB_DISABLE_XET = constants.HF_HUB_DISABLE_XET, True
     try:
@@ -260,7 +258,6 @@ def _hub(repo: str) -> Iterator[Any]:
     finally:
         constants.HF_HUB_DISABLE_XET = disabled
         session.timeout = timeout
-        hub.logging.set_verbosity(verbosity)
 
 
 def _explained(error: BaseException, repo: str, host: str) -> str:

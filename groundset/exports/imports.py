@@ -21,7 +21,7 @@ from groundset.programs.errors import InputError
 from groundset.programs.faq import ANSWERED, ASKED
 from groundset.programs.languages import language_of
 from groundset.programs.text import MAX_READ, plain, text_id
-from groundset.programs.types import COLUMNS, Chunk, Sample
+from groundset.programs.types import Chunk, Sample
 from groundset.programs.untrusted import first_fault
 from groundset.retrieval import embed
 from groundset.retrieval.index import UNRANKED
@@ -49,10 +49,8 @@ _USUAL = {
     **dict.fromkeys((*ANSWERED, "generation_gt"), "answer"),
     **dict.fromkeys(("qid", "query_id"), "id"),
 }
-_FACTS = ("kind", "conversation")  # columns that are metadata of a sample
 # Columns that have a place, or say what others do.
-_KNOWN = {*COLUMNS, *_FACTS, "chunk_ids", "passage", "paths", "split", "answerable"}
-_KNOWN.add("rank")
+_KNOWN = {*Sample.model_fields, "chunk_ids", "passage", "paths", "split", "answerable", "rank"}
 
 
 class ImportOptions(Options):
@@ -133,7 +131,7 @@ def _read_tables(options: ImportOptions, files: str) -> tuple[list[Row], list[Ro
             f"{files}: {options.format} is two files, {questions} and {corpus}; name both"
         )
     passages = list(rows_of(named[corpus]))
-    asked = [(where, _usual(fields)) for where, fields in rows_of(named[questions])]
+    asked: list[Row] = [(where, _usual(fields)) for where, fields in rows_of(named[questions])]
     _check_columns(named[questions], asked, "question", "answer", "retrieval_gt|chunk_ids")
     _check_columns(named[corpus], passages, "chunk_id|doc_id", "text|contents")
     return asked, passages
@@ -200,18 +198,17 @@ def _sample(where: str, fields: Mapping[str, Any], chunks: Mapping[str, Chunk]) 
     name = optional(where, fields, "id") or text_id(question, answer, *ids)
     if not answer:
         raise InputError(f"{where}: question {name} has no answer; add one, or leave the row out")
-    facts = {fact: fields[fact] for fact in _FACTS if fields.get(fact)}
     variants = {"answer_variants": others} if others else {}
     own = {
         "evolution": "imported",
         "language": language_of(plain(contexts[0].text[:MAX_READ])),
-        **{each: fields[each] for each in COLUMNS if fields.get(each) is not None},
+        **{each: fields[each] for each in Sample.model_fields if fields.get(each) is not None},
         "id": name,
         "answer": answer,
         "contexts": contexts,
         "retrieval_gt": groups,
         "retrieval": UNRANKED,
-        "metadata": _metadata(where, fields) | facts | variants,
+        "metadata": _metadata(where, fields) | variants,
     }
     try:
         return Sample.model_validate(own)

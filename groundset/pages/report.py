@@ -34,14 +34,8 @@ _QUESTIONS = 500  # shown at most
 Figures = dict[str, Any]
 
 EARLY = 5  # the best ranks that count as found early
-_RANKS = {
-    "1": range(1, 2),
-    "2 to 3": range(2, 4),
-    "4 to 5": range(4, 6),
-    "6 to 10": range(6, 11),
-    "11 or more": range(11, 1_000_000),
-    "not found": range(1),
-}
+_RANKS = ("1", "2 to 3", "4 to 5", "6 to 10", "11 or more", "not found")
+_BOUNDS = (2, 4, 6, 11, np.inf)  # of these ranks
 _COSTS = ("calls", "prompt_tokens", "cached_tokens", "generated_tokens", "seconds", "price")
 _LONGEST_WORD = 24  # characters; scripts without spaces do not separate words
 
@@ -198,6 +192,7 @@ def _retrieval(run: Run) -> Figures:
     first, never = settled([ranks, words], list(map(len, groups)))
     units, by_document = resampling_units([sample.contexts[0].doc_id for sample in samples])
     sight = stats.sight(len(samples))
+    places = np.digitize([rank or np.inf for rank in ranks], _BOUNDS).tolist()
 
     def mean(values: Iterable[float]) -> Figures | None:
         found = np.array(list(values), dtype=float)
@@ -211,9 +206,7 @@ def _retrieval(run: Run) -> Figures:
         "first": mean(rank == 1 for rank in ranks),
         "early": mean(rank is not None and rank <= EARLY for rank in ranks),
         "reciprocal_rank": mean(1 / rank if rank else 0 for rank in ranks),
-        "ranks": {
-            name: sum((rank or 0) in within for rank in ranks) for name, within in _RANKS.items()
-        },
+        "ranks": {name: places.count(place) for place, name in enumerate(_RANKS)},
         "bm25_first": mean(rank == 1 for rank in words),
         "found_first_by_both": first,
         "found_by_neither": never,
@@ -240,18 +233,16 @@ def _wording(run: Run, queries: Run | None) -> Figures:
     """Return how questions are worded: as the writer was told, if it put them as users would, in
     the set, and in the user's own queries.
     """
-    found = {"set": run} | ({"queries": queries} if queries else {})
-    rows = {}
-    for name, each in found.items():
-        side = side_of(each.samples, each.chunks)
-        asked = [worded(sample.question) for sample in each.samples]
-        rows[name] = _worded(asked, side.shared_words(each.documents))
     made = run.record["configuration"]
     users = asking(made.get("users", ""), made.get("like", ()))
     seeds = [each.metadata["seed_question"] for each in run if "situation" in each.metadata]
     told = list(map(users.drawn, seeds)) if users else []
-    wanted = {"wanted": _worded(told, [each.shared for each in told])} if told else {}
-    return wanted | rows
+    rows = {"wanted": _worded(told, [each.shared for each in told])} if told else {}
+    for name, asked in (("set", run), ("queries", queries)):
+        if asked is not None:
+            shared = side_of(asked.samples, asked.chunks).shared_words(asked.documents)
+            rows[name] = _worded([worded(sample.question) for sample in asked], shared)
+    return rows
 
 
 def _worded(questions: Sequence[Wording], shared: Sequence[float]) -> Figures:

@@ -24,7 +24,7 @@ from groundset.programs.text import MAX_READ, one_line, plain, text_id
 from groundset.programs.types import Chunk, Sample
 from groundset.retrieval.index import round_trip
 from groundset.rows import named_rows, optional, required
-from groundset.run.record import latest_reviews
+from groundset.run.record import latest_reviews, listed
 from groundset.run.run import Run, open_run
 from groundset.run.store import Review
 from groundset.stats import kappa
@@ -205,7 +205,7 @@ def labels_from(options: LabelsFromOptions) -> None:
     labels = [label for folder in options.runs for label in labels_of(open_run(folder))]
     rows = {label["id"]: label for label in labels if not isinstance(label, str)}
     left_out = Counter(label for label in labels if isinstance(label, str))
-    reasons = ", ".join(f"{reason} ({count})" for reason, count in left_out.most_common())
+    reasons = listed(dict(left_out.most_common()))
     if not rows:
         named = ", ".join(map(str, options.runs))
         raise InputError(f"{named}: no label; {reasons or 'run `groundset review` first'}")

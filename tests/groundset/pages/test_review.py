@@ -150,6 +150,7 @@ def test_passages_are_marked_and_stand_in_their_document(make_run):
     before = re.search(r"Text before</summary><div[^>]*>(.*?)</div>", shown, re.DOTALL)
     assert before[1].strip() == "The **ferry** leaves Tollvik at nine, except on Sundays."
     assert "Text after" not in shown
+    assert "simple, fact, en" in shown
     assert "Meant to be unanswerable" in pages.item("s2")
     assert pages.item("s3").count('class="evidence') == 0, (
         "imported samples may have any value there"

@@ -100,7 +100,7 @@ def test_the_command(make_run, tmp_path, capsys, monkeypatch):
     )
     assert (
         capsys.readouterr().out
-        == f"2 labels, 1 good; left out: refused without a reason (1): {out}\n"
+        == f"2 labels, 1 good; left out: refused without a reason 1: {out}\n"
     )
     with refuses("three: no label; run `groundset review` first"):
         labels_from(LabelsFromOptions(runs=(Path("three"),), out=out))

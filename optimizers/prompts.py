@@ -166,7 +166,6 @@ class _StoppedError(BaseException):
 
 
 def compile_program(
-    program: dspy.Module,
     task: CompileTask,
     optimizer: str | Teleprompter,
     *,
@@ -178,13 +177,13 @@ def compile_program(
     verbose: bool = False,  # whether to show what the optimizer prints
     progress: Callable[[], object] = lambda: None,  # is called for each call
 ) -> CompileResult:
-    """Return a predictor or a whole program compiled with a key of :data:`OPTIMIZERS`, or any
-    optimizer of DSPy.
+    """Return the program of a task compiled with a key of :data:`OPTIMIZERS`, or any optimizer of
+    DSPy.
 
     Raises:
         CompileError: the model cannot write the instructions that the optimizer wants.
     """
-    student = program.deepcopy()
+    student = task.program.deepcopy()
     student._compiled = False  # else DSPy refuses to compile what was compiled
     # The steps are called at temperature 0. Optimizers sample by setting the temperature of the
     # model instead.
@@ -197,11 +196,17 @@ def compile_program(
         if seed
         else list(task.trainset)
     )
-    task = replace(task, program=student, trainset=trainset)
     steps = len(student.predictors())
     rounds = max(1, min(_ROUNDS, calls // max(1, len(task.devset) * steps) - 2))
     given = Settings(
-        task, lm, prompt_lm or lm, calls, seed, threads, DEMOS if steps == 1 else 0, rounds
+        replace(task, program=student, trainset=trainset),
+        lm,
+        prompt_lm or lm,
+        calls,
+        seed,
+        threads,
+        DEMOS if steps == 1 else 0,
+        rounds,
     )
     ending: Ending = "complete"
     compiled: dspy.Module | None = None
@@ -227,12 +232,16 @@ def compile_program(
         chosen = record.best(task.devset)
     else:
         state = state_of(compiled)
-        for name, before in state_of(program).items() if steps > 1 else ():
+        for name, before in state_of(task.program).items() if steps > 1 else ():
             # Of a step that no trace reached.
             state[name]["demos"] = state[name]["demos"] or before["demos"]
         chosen = record.candidate(state)
     return CompileResult(
-        with_state(program, chosen.state), chosen, list(record.known.values()), record.calls, ending
+        with_state(task.program, chosen.state),
+        chosen,
+        list(record.known.values()),
+        record.calls,
+        ending,
     )
 
 

@@ -103,9 +103,7 @@ def pull_entry(entry: ModelEntry, notify: Notify) -> Path:
     """Pull an entry that need not be in the catalogue; see :func:`pull`."""
     folder = _folder(entry)
     if not _is_right(entry, folder):
-        with model_lock(
-            entry.name, lambda: notify(f"waiting for another process that pulls {entry.name}")
-        ):
+        with model_lock(entry.name):
             if not _is_right(entry, folder):
                 staging = cache_home() / "partial" / entry.name
                 files, source = _downloaded(entry, staging, notify)

@@ -320,7 +320,6 @@ def _prompted(
     progress.phase(f"Compiling {task.name} by {options.optimizer}: calls", options.budget_calls)
     name = options.optimizer
     compiled = compile_program(
-        task.program,
         task,
         name if name in OPTIMIZERS else imported(name, "--optimizer"),
         prompt_lm=prompt_model.lm if prompt_model else None,

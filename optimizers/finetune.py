@@ -78,7 +78,6 @@ class Trained(NamedTuple):
     file: Path
     before: list[float]
     after: list[float]
-    losses: list[float]
     seconds: float
 
 
@@ -124,11 +123,11 @@ def finetune(
         )
     trainer = _Adapting(weights, options, folder / "checkpoints")
     before = trainer.likelihoods([turn for turn, _ in measured], finetuned=False)
-    losses, seconds = trainer.learn(train, progress)
+    seconds = trainer.learn(train, progress)
     file = folder / "adapter.gguf"
     _write_adapter(trainer.model, trainer.architecture, file, weights.stem)
     after = trainer.likelihoods([turn for _, turn in measured], finetuned=True)
-    return Trained(file, before, after, losses, seconds)
+    return Trained(file, before, after, seconds)
 
 
 class _Adapting(Trainer):
@@ -168,19 +167,14 @@ class _Adapting(Trainer):
         )
         self.remove_callback(PrinterCallback)
 
-    def learn(
-        self, turns: Sequence[Turn], progress: Callable[[int, int, float], object]
-    ) -> tuple[list[float], float]:
-        """Train on turns, from the last step that was saved whole; return the loss of each step,
-        and the seconds since.
-        """
+    def learn(self, turns: Sequence[Turn], progress: Callable[[int, int, float], object]) -> float:
+        """Train on turns, from the last step that was saved whole; return the seconds since."""
         self.train_dataset = [self._row(turn) for turn in turns]
         self.add_callback(_Steps(progress))
         states = Path(self.args.output_dir).glob("checkpoint-*/trainer_state.json")
         last = max(states, key=lambda state: state.stat().st_mtime_ns, default=None)
         made = self.train(resume_from_checkpoint=last and str(last.parent))
-        losses = [entry["loss"] for entry in self.state.log_history if "loss" in entry]
-        return losses, made.metrics["train_runtime"]
+        return float(made.metrics["train_runtime"])
 
     def likelihoods(self, turns: Sequence[Turn], *, finetuned: bool) -> list[float]:
         """Return the geometric mean of the token probabilities of each completion, with or without

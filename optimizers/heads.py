@@ -9,6 +9,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
+import dspy
 import numpy as np
 import numpy.typing as npt
 import scipy
@@ -48,34 +49,26 @@ _WITH_VECTORS, _WITH_SHAPES = ("score",), ("score", "judge")
 _STRONG = "strong"
 
 
-class _Row(NamedTuple):
-    """A labelled row of a step; ``generated`` are questions that a run wrote and all its other
-    steps accepted.
+def rows_of(step: str, labels: Iterable[Row]) -> list[dspy.Example]:
+    """Return the labelled rows of a step, in order; ``generated`` are questions that a run wrote
+    and all its other steps accepted.
     """
-
-    inputs: dict[str, str]
-    good: bool
-    fault: str
-    document: str
-    split: str
-    generated: bool = False
-
-
-def rows_of(step: str, labels: Sequence[Row]) -> list[_Row]:
-    """Return the rows of a step among labels, in order."""
     found = []
     for label in labels:
         is_foreign = step == "judge" and getattr(label, "origin", "") == _STRONG
         if is_foreign or not isinstance(label, Label):
             continue
+        generated = step == "judge" and bool(getattr(label, "kind", ""))
         for row in examples(step, [label]):
             inputs = row.inputs().toDict()
             if step != "grounding":  # these heads see marks of markup, too
                 inputs["passage"] = getattr(label, "text", "") or getattr(label, "passage", "")
-            generated = step == "judge" and bool(getattr(label, "kind", ""))
-            where = row.document, row.split
-            found.append(_Row(truncate(inputs), row.good, row.fault, *where, generated))
+            found.append(row.copy(**truncate(inputs), generated=generated))
     return found
+
+
+def _inputs(rows: Iterable[dspy.Example]) -> list[dict[str, str]]:
+    return [row.inputs().toDict() for row in rows]
 
 
 class _Data(NamedTuple):
@@ -121,10 +114,10 @@ def fit_heads(
                 f"too few labels of {step} in the split {name}: {goods} good and {bads} bad rows;"
                 f" add labels until there are {FEWEST_ROWS} of each"
             )
-    texts = [row.inputs[head_step.subject] for row in rows]
+    texts = [row[head_step.subject] for row in rows]
     documents = [row.document for row in rows]
     data = _Data(
-        np.array(head_step.features([row.inputs for row in rows], encoder)),
+        np.array(head_step.features(_inputs(rows), encoder)),
         encoder.encode(texts) if step in _WITH_VECTORS else np.zeros((len(rows), 0), np.float32),
         np.array(texts, object),
         np.array(documents, object),
@@ -158,7 +151,7 @@ def fit_heads(
     return fitted.model_copy(update={"record": record})
 
 
-def measures_of(heads: StepHeads, rows: Sequence[_Row], encoder: Encoder) -> Measures:
+def measures_of(heads: StepHeads, rows: Sequence[dspy.Example], encoder: Encoder) -> Measures:
     """Return measures of heads on rows, each with its 95 % interval; empty without good or without
     bad rows.
 
@@ -171,7 +164,7 @@ def measures_of(heads: StepHeads, rows: Sequence[_Row], encoder: Encoder) -> Mea
     if good.all() or not good.any():
         return {}
     verdict = HEAD_STEPS[heads.step].outputs[0]
-    found = heads.probabilities([row.inputs for row in rows], encoder)
+    found = heads.probabilities(_inputs(rows), encoder)
     probability = np.array([each[verdict] for each in found])
     passed = probability >= heads.threshold
     both, refused = int((good & passed).sum()), int((~good & ~passed).sum())

@@ -146,9 +146,8 @@ def _asked(example: dspy.Example, prediction: Any, judge: Judge | None) -> Score
     gives_away = has_words(draft.question, draft.answer)
     if any(has_words(row["question"], draft.answer) or not gives_away for row in same):
         return Score(1.0)
-    unanswerable = example.get("form") == UNANSWERABLE
     passage = "\n\n".join(passages)
-    return _judged(example, draft.question, draft.answer, passage, judge, unanswerable=unanswerable)
+    return _judged(example, draft.question, draft.answer, judge, passage=passage)
 
 
 def _repeats(
@@ -184,17 +183,17 @@ def _judged(
     example: dspy.Example,
     question: str,
     answer: str,
-    passage: str | None,
     judge: Judge | None,
     *,
     gold: str = "",
-    unanswerable: bool = False,
+    passage: str = "",  # if it is not that of the row
 ) -> Score:
     """Return 1 for a question in the words of the gold one, 0.5 to 1 for one that the judge keeps
     and answers alike, else up to 0.25; 0.4 without a judge.
     """
     if agreement(question, gold) >= _ALIKE:
         return Score(1.0)
+    passage = passage or example.get("passage") or example.get("fact", "")
     topic, before = example.get("topic", ""), example.get("before", "")
     if passage and not _language(example).shared_words(question, f"{topic} {passage}"):
         return Score(0.0, f"It is about something else than the passage: {question!r}")
@@ -204,6 +203,7 @@ def _judged(
         judged = judge(topic=topic, before=before, passage=passage, question=question)
     except AdapterParseError:
         return Score(0.0, "The judge's decision cannot be read.")
+    unanswerable = example.get("form") == UNANSWERABLE
     decision = verdict(judged, unanswerable=unanswerable)
     probability = decision.probability if decision.probability is not None else float(decision.good)
     if not decision.good:
@@ -221,8 +221,7 @@ def _fact(example: dspy.Example, prediction: Any, judge: Judge | None) -> Score:
         return Score(0.0, fault)
     if has_words(question, answer):
         return Score(0.0, f"It gives its answer away: {answer!r}.")
-    passage = example.get("passage") or example.fact
-    return _judged(example, question, answer, passage, judge, gold=example.get("question", ""))
+    return _judged(example, question, answer, judge, gold=example.get("question", ""))
 
 
 def _revised(example: dspy.Example, prediction: Any, judge: Judge | None) -> Score:
@@ -243,12 +242,12 @@ def _revised(example: dspy.Example, prediction: Any, judge: Judge | None) -> Sco
         judge = None  # who reads it alone does not understand it
     if expected and answer and not _alike(expected, answer, language):
         return Score(_NEARLY, f"Its answer must stay {expected!r}, not {answer!r}.")
-    passage, gold = example.get("passage"), example.get("new_question", "")
-    return _judged(example, question, expected or answer, passage, judge, gold=gold)
+    gold = example.get("new_question", "")
+    return _judged(example, question, expected or answer, judge, gold=gold)
 
 
 def _put(example: dspy.Example, prediction: Any, judge: Judge | None) -> Score:
-    message, passage = one_line(prediction.message), example.get("passage")
+    message = one_line(prediction.message)
     asked, answer, language = example.question, example.answer, _language(example)
     fault = written_fault(message, answer, language, None)
     if is_none(message) or has_words(message, asked):
@@ -264,7 +263,7 @@ def _put(example: dspy.Example, prediction: Any, judge: Judge | None) -> Score:
         return Score(_NEARLY, f"It has {words} words; about {wanted} are wanted.")
     if language.shared_words(message, asked) > tenths / 10 + _SURPLUS:
         return Score(_NEARLY, "It has too many of the reader's words.")
-    return _judged(example, message, answer, passage, judge, gold=example.get("message", ""))
+    return _judged(example, message, answer, judge, gold=example.get("message", ""))
 
 
 def _answered(example: dspy.Example, prediction: Any, *_: Any) -> Score:

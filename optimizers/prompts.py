@@ -1,7 +1,6 @@
 """Compiling prompts: any stock optimizer of DSPy, on one predictor or on a whole program."""
 
 import hashlib
-import inspect
 import io
 import json
 import logging
@@ -11,6 +10,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, redirect_stderr, redirect_stdout
 from dataclasses import dataclass, field, replace
 from functools import partial
+from inspect import signature
 from typing import Any, Literal, NamedTuple
 
 import dspy
@@ -32,6 +32,7 @@ _ERRORS = 1_000_000  # of rows, at most: one that cannot be read scores 0
 
 State = dict[str, dict[str, Any]]
 Ending = Literal["complete", "budget", "interrupted"]
+Compile = Callable[..., dspy.Module]  # `compile` of an optimizer
 
 
 class Settings(NamedTuple):
@@ -47,81 +48,73 @@ class Settings(NamedTuple):
     rounds: int  # how many candidates the calls allow
 
 
-def _random_search(given: Settings) -> tuple[Teleprompter, dict[str, Any]]:
-    optimizer = dspy.BootstrapFewShotWithRandomSearch(
-        max_bootstrapped_demos=DEMOS,
-        num_candidate_programs=max(1, given.rounds - 3),
-        num_threads=given.threads,
-        **_demos(given),
-    )
-    return optimizer, {}
+def _built(kind: type[Teleprompter], given: Settings, **own: Any) -> Compile:
+    """Return how an optimizer compiles that has its own settings, and what it takes of others."""
+    common = {
+        "metric": given.task.metric,
+        "task_model": given.lm,
+        "prompt_model": given.prompt_lm,
+        "reflection_lm": given.prompt_lm,
+        "max_bootstrapped_demos": DEMOS,
+        "max_labeled_demos": given.labelled,
+        "max_errors": _ERRORS,
+        "num_threads": given.threads,
+        "seed": given.seed,
+    } | own
+    takes = signature(kind).parameters
+    built = kind(**{name: common[name] for name in common if name in takes})
+    return built.compile  # type: ignore[no-any-return]
 
 
-def _mipro(given: Settings) -> tuple[Teleprompter, dict[str, Any]]:
-    optimizer = dspy.MIPROv2(
-        prompt_model=given.prompt_lm,
-        task_model=given.lm,
-        auto=None,
-        num_candidates=max(2, given.rounds // 2),
-        max_bootstrapped_demos=2,
-        num_threads=given.threads,
-        seed=given.seed,
-        **_demos(given),
+def _mipro(given: Settings) -> Compile:
+    candidates = max(2, given.rounds // 2)
+    built = _built(
+        dspy.MIPROv2, given, auto=None, num_candidates=candidates, max_bootstrapped_demos=2
     )
     # A description of the program takes context, and small models copy it into the instruction.
-    return optimizer, {
-        "num_trials": max(2, given.rounds),
-        "minibatch": False,
-        "program_aware_proposer": False,
-    }
+    trials = max(2, given.rounds)
+    return partial(built, num_trials=trials, minibatch=False, program_aware_proposer=False)
 
 
-def _gepa(given: Settings) -> tuple[Teleprompter, dict[str, Any]]:
+def _gepa(given: Settings) -> Compile:
     # By default in JSON, which small models break.
     proposer = InstructionProposer(adapter=PLAIN_TEXT)
     proposer.propose.update_config(max_tokens=_INSTRUCTION)
     runs = given.calls // len(given.task.program.predictors())  # of the program
-    optimizer = dspy.GEPA(
-        metric=given.task.metric,
-        reflection_lm=given.prompt_lm,
+    return _built(
+        dspy.GEPA,
+        given,
         instruction_proposer=proposer,
         max_metric_calls=runs * 9 // 10,
         warn_on_score_mismatch=False,
-        num_threads=given.threads,
-        seed=given.seed,
     )
-    return optimizer, {}
 
 
-def _simba(given: Settings) -> tuple[Teleprompter, dict[str, Any]]:
+def _simba(given: Settings) -> Compile:
     batch = min(_BATCH, len(given.task.trainset))
     # At the end, the winners run on all train rows.
     of_steps = given.calls - (DEMOS + 1) * len(given.task.trainset)
-    optimizer = dspy.SIMBA(
+    built = _built(
+        dspy.SIMBA,
+        given,
         metric=partial(given.task.metric, pred_name="program"),  # with feedback
-        prompt_model=given.prompt_lm,
         bsize=batch,
         num_candidates=DEMOS,
         max_demos=DEMOS,
         max_steps=max(1, of_steps // ((2 * DEMOS + 1) * batch)),
-        num_threads=given.threads,
     )
-    return optimizer, {"seed": given.seed}
+    return partial(built, seed=given.seed)
 
 
-def _demos(given: Settings) -> dict[str, Any]:
-    return {"metric": given.task.metric, "max_labeled_demos": given.labelled, "max_errors": _ERRORS}
-
-
-# A row an optimizer: it is built with arguments for small local models, and compiles with further
-# ones.
-OPTIMIZERS: Mapping[str, Callable[[Settings], tuple[Teleprompter, dict[str, Any]]]] = {
-    "labeled": lambda given: (dspy.LabeledFewShot(k=given.labelled), {}),
-    "bootstrap": lambda given: (
-        dspy.BootstrapFewShot(max_bootstrapped_demos=DEMOS, **_demos(given)),
-        {},
+# A row an optimizer: how it compiles, built for small local models.
+OPTIMIZERS: Mapping[str, Callable[[Settings], Compile]] = {
+    "labeled": lambda given: _built(dspy.LabeledFewShot, given, k=given.labelled),
+    "bootstrap": lambda given: _built(dspy.BootstrapFewShot, given),
+    "random-search": lambda given: _built(
+        dspy.BootstrapFewShotWithRandomSearch,
+        given,
+        num_candidate_programs=max(1, given.rounds - 3),
     ),
-    "random-search": _random_search,
     "mipro": _mipro,
     "gepa": _gepa,
     "simba": _simba,
@@ -166,7 +159,6 @@ class _StoppedError(BaseException):
 
 
 def compile_program(
-    program: dspy.Module,
     task: CompileTask,
     optimizer: str | Teleprompter,
     *,
@@ -178,13 +170,13 @@ def compile_program(
     verbose: bool = False,  # whether to show what the optimizer prints
     progress: Callable[[], object] = lambda: None,  # is called for each call
 ) -> CompileResult:
-    """Return a predictor or a whole program compiled with a key of :data:`OPTIMIZERS`, or any
-    optimizer of DSPy.
+    """Return the program of a task compiled with a key of :data:`OPTIMIZERS`, or any optimizer of
+    DSPy.
 
     Raises:
         CompileError: the model cannot write the instructions that the optimizer wants.
     """
-    student = program.deepcopy()
+    student = task.program.deepcopy()
     student._compiled = False  # else DSPy refuses to compile what was compiled
     # The steps are called at temperature 0. Optimizers sample by setting the temperature of the
     # model instead.
@@ -197,22 +189,26 @@ def compile_program(
         if seed
         else list(task.trainset)
     )
-    task = replace(task, program=student, trainset=trainset)
     steps = len(student.predictors())
     rounds = max(1, min(_ROUNDS, calls // max(1, len(task.devset) * steps) - 2))
     given = Settings(
-        task, lm, prompt_lm or lm, calls, seed, threads, DEMOS if steps == 1 else 0, rounds
+        replace(task, program=student, trainset=trainset),
+        lm,
+        prompt_lm or lm,
+        calls,
+        seed,
+        threads,
+        DEMOS if steps == 1 else 0,
+        rounds,
     )
     ending: Ending = "complete"
     compiled: dspy.Module | None = None
     try:
         with _watched(record, lm, verbose):
-            built, more = (
-                OPTIMIZERS[optimizer](given) if isinstance(optimizer, str) else (optimizer, {})
-            )
-            takes = inspect.signature(type(built).compile).parameters
+            run = OPTIMIZERS[optimizer](given) if isinstance(optimizer, str) else optimizer.compile
+            takes = signature(run).parameters
             sets = {"trainset": trainset} | ({"valset": task.devset} if "valset" in takes else {})
-            compiled = built.compile(student, **sets, **more)
+            compiled = run(student, **sets)
     except _StoppedError:
         ending = "budget"
     except KeyboardInterrupt:
@@ -227,12 +223,16 @@ def compile_program(
         chosen = record.best(task.devset)
     else:
         state = state_of(compiled)
-        for name, before in state_of(program).items() if steps > 1 else ():
+        for name, before in state_of(task.program).items() if steps > 1 else ():
             # Of a step that no trace reached.
             state[name]["demos"] = state[name]["demos"] or before["demos"]
         chosen = record.candidate(state)
     return CompileResult(
-        with_state(program, chosen.state), chosen, list(record.known.values()), record.calls, ending
+        with_state(task.program, chosen.state),
+        chosen,
+        list(record.known.values()),
+        record.calls,
+        ending,
     )
 
 

@@ -12,12 +12,12 @@ import os
 import re
 import sys
 import tomllib
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Literal, NamedTuple
 
-from filelock import FileLock, Timeout
+from filelock import FileLock
 
 from groundset.files import data_path, sha256_of, write_text
 from groundset.options import near_matches
@@ -126,20 +126,10 @@ def _stamp(path: Path) -> list[int]:
     return [state.st_size, state.st_mtime_ns, state.st_ctime_ns, state.st_ino, state.st_dev]
 
 
-@contextlib.contextmanager
-def model_lock(name: str, on_wait: Callable[[], object]) -> Iterator[None]:
-    """Hold the lock of a model across threads and processes; ``on_wait`` is called once if it has
-    to wait.
-
-    The operating system releases the lock when its holder dies.
+def model_lock(name: str) -> FileLock:
+    """Return the lock of a model across threads and processes; the operating system releases it
+    when its holder dies.
     """
     folder = cache_home() / "locks"
     folder.mkdir(parents=True, exist_ok=True)
-    lock = FileLock(folder / f"{name}.lock", poll_interval=0.2)
-    try:
-        held = lock.acquire(timeout=0)
-    except Timeout:
-        on_wait()
-        held = lock.acquire()
-    with held:
-        yield
+    return FileLock(folder / f"{name}.lock", poll_interval=0.2)

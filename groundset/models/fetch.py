@@ -59,13 +59,11 @@ _BROKEN_ARCHIVE = (KeyError, zipfile.BadZipFile, zlib.error, lzma.LZMAError, EOF
 HUB_PREFIX = "hf/"
 HUB_FORM = "hf/<owner>/<repo>/<file>.gguf"
 _MAIN = "main"
-_FORBIDDEN = r'\\@:*?"<>|'  # in file names on some systems
 _NAME = re.compile(
-    rf"hf/(?P<repo>\w[\w.-]*/\w[\w.-]*)/(?P<file>[^{_FORBIDDEN}]+\.gguf)(?:@(?P<revision>[^{_FORBIDDEN}\s]+))?",
+    r"hf/(?P<repo>\w[\w.-]*/\w[\w.-]*)/(?P<file>[\w ./+-]+\.gguf)(?:@(?P<revision>[\w./-]+))?",
     re.ASCII | re.IGNORECASE,
 )
 _SPLIT_MODEL = re.compile(r"-\d+-of-\d+\.gguf$", re.IGNORECASE)
-_MAX_NAME = 500  # characters; owners and repositories on the Hub have at most 96
 _MAX_REASON = 500  # characters
 # Until the Hub answers; on a slow connection it takes one or two, and a download has no limit.
 _SECONDS = 5.0
@@ -103,9 +101,7 @@ def pull_entry(entry: ModelEntry, notify: Notify) -> Path:
     """Pull an entry that need not be in the catalogue; see :func:`pull`."""
     folder = _folder(entry)
     if not _is_right(entry, folder):
-        with model_lock(
-            entry.name, lambda: notify(f"waiting for another process that pulls {entry.name}")
-        ):
+        with model_lock(entry.name):
             if not _is_right(entry, folder):
                 staging = cache_home() / "partial" / entry.name
                 files, source = _downloaded(entry, staging, notify)
@@ -288,11 +284,11 @@ def parse_name(text: str) -> tuple[str, str, str]:
     Raises:
         UnknownModelError: it is not the name of a GGUF file.
     """
-    match = _NAME.fullmatch(text) if len(text) <= _MAX_NAME and text.isprintable() else None
+    match = _NAME.fullmatch(text)
     repo, file, revision = match.groups(default=_MAIN) if match else ("", "", "")
     if any(part in ("", ".", "..") for part in f"{file}/{revision}".split("/")):
         raise UnknownModelError(
-            f"{text[:_MAX_NAME]!r}: not a file of the Hugging Face Hub; use {HUB_FORM}, optionally"
+            f"{text[:_MAX_REASON]!r}: not a file of the Hugging Face Hub; use {HUB_FORM}, perhaps"
             " with @<revision>, or ./hf/… for a local file"
         )
     if _SPLIT_MODEL.search(file):

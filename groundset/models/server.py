@@ -179,17 +179,16 @@ class Server:
         """
         choice: Any = {"message": {}, "finish_reason": response.finish_reason}
         if self._base_url:
-            choices = (response.provider_data or {}).get("choices", [None])
-            choice = choices[0] if choices else {"message": None}
-        choice = choice if isinstance(choice, dict) else {}
-        end, message = str(choice.get("finish_reason")), choice.get("message", "")
+            choices = (response.provider_data or {}).get("choices")
+            choice = choices[0] if choices and isinstance(choices[0], dict) else {}
+        end = str(choice.get("finish_reason"))
         refusals = [part.text for part in response.message.parts if part.type == "refusal"]
         if refusals or _FILTERED.search(end):
             raise UnansweredError(f"did not answer this prompt ({'; '.join(refusals) or end})")
-        if message is None:
-            raise UnansweredError("did not answer this prompt (perhaps filtered: no message)")
-        if not isinstance(message, dict):
-            raise UnansweredError("does not answer like a model server; check that one runs there")
+        if not isinstance(choice.get("message"), dict):
+            raise UnansweredError(
+                "did not answer this prompt (no message: filtered, or no model server)"
+            )
 
     def _explained(self, error: exceptions.LMError) -> exceptions.LMError:
         """Return an error in one line that names the server and what to do."""

@@ -203,10 +203,7 @@ def _pull_repository(repo: str, notify: Notify) -> Path:
     from huggingface_hub import HfApi, snapshot_download
 
     folder = cache_home() / "models" / "hf" / repo
-    with model_lock(
-        f"hf-{repo.replace('/', '-')}",
-        lambda: notify(f"waiting for another process that pulls {repo}"),
-    ):
+    with model_lock(f"hf-{repo.replace('/', '-')}"):
         if not (folder / _COMPLETE).exists():
             notify(f"downloading {repo} from the Hugging Face Hub")
             with online():

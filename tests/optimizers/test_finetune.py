@@ -62,7 +62,6 @@ def test_an_interrupted_training_goes_on_and_llama_cpp_takes_its_weights(
         finetune(smollm2, turns, measured, tmp_path, OPTIONS, interrupting)
     trained = finetune(smollm2, turns, measured, tmp_path, OPTIONS, interrupting)
     assert len(losses) == 4, "no step was made twice"
-    assert trained.losses == losses
     assert losses[-1] < losses[0] / 2
     assert min(trained.after) > max(trained.before)
     model = LlamaModel(smollm2, workers=1, adapters={"answer": trained.file}, verbose=False)

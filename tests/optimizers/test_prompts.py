@@ -58,9 +58,7 @@ def compiled(judging: CompileTask, name: str, engine: Judge, **options) -> Compi
     """Compile the judge, and check that it is better than before."""
     lm = opened(engine)
     assert sum(measure(judging.program, judging.devset, judging.metric, lm=lm)) == 6
-    made = compile_program(
-        judging.program, judging, name, lm=lm, prompt_lm=opened(Writer()), **options
-    )
+    made = compile_program(judging, name, lm=lm, prompt_lm=opened(Writer()), **options)
     assert sum(measure(made.program, judging.devset, judging.metric, lm=lm)) == 12
     return made
 
@@ -75,7 +73,7 @@ def test_labelled_demos_are_rows_with_the_fields_of_the_step(judging):
     assert made.calls == 0
     assert made.ending == "complete"
     assert len(judging.program.demos) == 1, "the program that was given is not changed"
-    other = compile_program(judging.program, judging, "labeled", lm=opened(Judge()), seed=1)
+    other = compile_program(judging, "labeled", lm=opened(Judge()), seed=1)
     assert state_of(other.program) != state_of(made.program)
 
 
@@ -100,7 +98,7 @@ def test_searches_record_what_they_compared(judging, name, calls):
 def test_simba_gets_feedback_and_samples(judging):
     engine = Judge()
     made = compile_program(
-        judging.program, judging, "simba", lm=opened(engine), prompt_lm=opened(Writer()), calls=300
+        judging, "simba", lm=opened(engine), prompt_lm=opened(Writer()), calls=300
     )
     assert made.ending == "complete"
     assert {request.config.temperature for _, request in engine.requests} == {0.0, 1.0}, (
@@ -111,7 +109,7 @@ def test_simba_gets_feedback_and_samples(judging):
 def test_whole_program(asking):
     lm = opened(Judge(ask=ASKED))
     assert measure(asking.program, asking.devset, asking.metric, lm=lm) == [1.0] * 4
-    made = compile_program(asking.program, asking, "bootstrap", lm=lm, calls=50)
+    made = compile_program(asking, "bootstrap", lm=lm, calls=50)
     demos = {name: predictor.demos for name, predictor in made.program.named_predictors()}
     assert len(demos["ask"]) == len(demos["judge"]) == 4
     assert set(demos["ask"][0]) >= {"forms", "question", "evidence"}
@@ -142,7 +140,7 @@ def test_program_of_guided_models(name, tmp_path, monkeypatch):
     work = task("guided", files, program=Guided(None, judge, score=judge))
     lm = opened(Guide())
     assert sum(measure(work.program, work.testset, work.metric, lm=lm)) < 3
-    made = compile_program(work.program, work, name, lm=lm, prompt_lm=opened(Writer()), calls=200)
+    made = compile_program(work, name, lm=lm, prompt_lm=opened(Writer()), calls=200)
     made.program.save(str(tmp_path / "program.json"))
     served = Guided(None, judge, score=judge)
     Compiled(read_states(tmp_path / "program.json")).apply([served])
@@ -167,22 +165,18 @@ def test_a_stock_optimizer_without_anything_of_ours(judging):
 
 
 def test_the_budget_ends_a_search_with_the_best_candidate_so_far(judging):
-    made = compile_program(
-        judging.program, judging, "random-search", lm=opened(Judge(least=2)), calls=30
-    )
+    made = compile_program(judging, "random-search", lm=opened(Judge(least=2)), calls=30)
     assert made.ending == "budget"
     assert made.calls == 30
     assert made.chosen.mean(judging.devset) == 1
-    none = compile_program(
-        judging.program, judging, "random-search", lm=opened(Judge(least=2)), calls=5
-    )
+    none = compile_program(judging, "random-search", lm=opened(Judge(least=2)), calls=5)
     assert state_of(none.program) == state_of(judging.program)
 
 
 def test_what_is_asked_again_is_in_the_journal_and_costs_no_budget(judging):
     engine, writer = Judge(), Writer()
     lms = {"lm": opened(engine), "prompt_lm": opened(writer)}
-    made = compile_program(judging.program, judging, "gepa", calls=60, **lms)
+    made = compile_program(judging, "gepa", calls=60, **lms)
     asked = list(map(repr, [*engine.requests, *writer.requests]))
     assert made.calls == len(set(asked)) < len(asked)
 
@@ -204,9 +198,7 @@ def failing(after: int, error: BaseException) -> Judge:
 def test_a_model_that_fails_ends_the_compile(judging, name, threads):
     lm = opened(failing(3, ModelError("the server is gone")))
     with refuses("the server is gone", ModelError):
-        compile_program(
-            judging.program, judging, name, lm=lm, prompt_lm=opened(Writer()), threads=threads
-        )
+        compile_program(judging, name, lm=lm, prompt_lm=opened(Writer()), threads=threads)
     with refuses("the server is gone", ModelError):
         measure(judging.program, judging.devset, judging.metric, lm=lm, threads=threads)
 
@@ -222,7 +214,7 @@ def test_completions_that_cannot_be_read_cost_a_row(judging):
 
 def test_a_model_that_cannot_write_instructions(judging):
     with refuses("name a larger one with --prompt-lm", CompileError):
-        compile_program(judging.program, judging, "mipro", lm=opened(Judge()), calls=200)
+        compile_program(judging, "mipro", lm=opened(Judge()), calls=200)
 
 
 def test_a_task_needs_rows_of_every_split(asking, tmp_path):

@@ -189,10 +189,10 @@ def test_a_system_text_that_is_refused_is_put_before_the_first_question(status, 
         ((400, [{"error": {"message": "too strict"}}]), "HOST answers 400: too strict"),
         (
             (200, {"hello": 1}),
-            "HOST does not answer like a model server; check that one runs there",
+            r"HOST did not answer this prompt \(no message: filtered, or no model server",
         ),
         ((200, [1]), "HOST does not answer like a model server"),
-        ((200, {"choices": [None]}), "HOST does not answer like a model server"),
+        ((200, {"choices": [None]}), r"HOST did not answer this prompt \(no message"),
     ],
 )
 def test_a_server_that_cannot_be_used_is_named_before_anything_is_asked(answer, message):
@@ -267,15 +267,15 @@ def test_a_failure_that_passes_is_tried_again(monkeypatch):
 @pytest.mark.parametrize(
     ("answer", "reason"),
     [
-        ({**wrote("x"), "choices": []}, r"did not answer this prompt \(perhaps filtered"),
-        ({**wrote("x"), "choices": [{"index": 0, "message": None}]}, r"\(perhaps filtered"),
+        ({**wrote("x"), "choices": []}, r"did not answer this prompt \(no message: filtered"),
+        ({**wrote("x"), "choices": [{"index": 0, "message": None}]}, r"\(no message: filtered"),
         ({**wrote("x"), "choices": [{"finish_reason": "content_filter"}]}, r"\(content_filter\)"),
         (wrote("A qu", finish="content_filter: SAFETY"), r"\(content_filter: SAFETY\)"),
         (wrote("", finish="error"), r"did not answer this prompt \(error\)"),
         (wrote(None, refusal="Of storms I say nothing."), r"\(Of storms I say nothing\.\)"),
         ({"error": {"message": "upstream failed", "code": 502}}, "answers 502: upstream failed"),
         ({"error": "overloaded", "choices": []}, "answers 500: overloaded"),
-        ({"hello": 1}, "does not answer like a model server"),
+        ({"hello": 1}, "no message: filtered, or no model server"),
         ((500, {"error": {"message": "unexpected end"}}), "answers 500: unexpected end"),
         ((403, {"error": {"message": "flagged"}}), "answers 403: flagged"),
         ((400, {"error": {"code": "content_filter", "message": "policy"}}), "answers 400: policy"),

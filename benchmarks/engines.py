@@ -51,8 +51,8 @@ class WordEmbedder:
 def prepare(docs: Path, engine: str) -> None:
     """Prepare a corpus in this process and print a row."""
     began = time.monotonic()
-    options = CorpusOptions.parse({"documents": (docs,)})
-    corpus = read_corpus(options, notify=lambda line: print(line, file=sys.stderr), engine=engine)
+    options = CorpusOptions.parse({"documents": (docs,), "engine": engine})
+    corpus = read_corpus(options, notify=lambda line: print(line, file=sys.stderr))
     digest = hashlib.sha256()
     digest.update("".join(chunk.text for chunk in corpus.chunks).encode())
     for vectors in embedded(corpus, WordEmbedder(), engine=engine):  # type: ignore[arg-type]

@@ -11,12 +11,11 @@ from functools import lru_cache
 from heapq import nsmallest
 from typing import Any
 
-from groundset.corpus.chunkers import BY_SECTION, Span, heading_end, heading_paths, split
+from groundset.corpus.chunkers import Span, heading_end, heading_paths, split
 from groundset.corpus.options import CorpusOptions
 from groundset.corpus.parts import described, tables_of, text_spans
 from groundset.programs.text import one_line, words_in
 from groundset.programs.types import Chunk, Document
-from groundset.retrieval.embed import Embedder
 
 _CONTENT = re.compile(r"\S(?:.*\S)?", re.DOTALL)  # without white space at both ends
 _NUMBER = re.compile(r"(?:(?<!\w)[-−])?\d+(?:[.,:/-]\d+)*")
@@ -28,31 +27,26 @@ _KEYS = 4
 _MAX_CANDIDATES = 25  # for each key; with more (form letters), only exact copies are found
 
 
-def chunk_document(
-    document: Document, options: CorpusOptions, embedder: Embedder | None = None
-) -> tuple[list[Chunk], list[str]]:
+def chunk_document(document: Document, options: CorpusOptions) -> tuple[list[Chunk], list[str]]:
     """Split a document into chunks, except its listings; also return the texts that were dropped as
     too short.
     """
-    size, overlap, merge = options.cut_size, options.chunk_overlap, options.merge
+    merge = options.merge
+    tables = tables_of(document)
+    kept = [table.rows for table in tables]
     joined: list[tuple[Span, tuple[int, ...]]] = []
     starts = [heading.start for heading in document.headings]
     paths = heading_paths(document.headings)
     for part in text_spans(document):
-        excerpt = _excerpt(document, part)
-        kept = [table.rows for table in tables_of(excerpt)]
-        inside = split(excerpt, options.chunker, size, overlap, kept, embedder)
-        contents = (
-            _CONTENT.search(document.text, part.start + start, part.start + end)
-            for start, end in inside
-        )
+        inside = split(document, part, options, kept)
+        contents = (_CONTENT.search(document.text, *span) for span in inside)
         spans = [Span(*content.span()) for content in contents if content]
         spans = [
             Span(spans[n].start, spans[n : n + merge][-1].end) for n in range(0, len(spans), merge)
         ]
         placed = [(span, _path(document.text, starts, paths, span)) for span in spans]
         joined += _join_short(document, placed, options)
-    tables, left, short = tables_of(document), [], []
+    left, short = [], []
     for span, path in joined:
         if span.end - span.start < options.min_length:
             short.append(one_line(document.text[slice(*span)]))
@@ -84,16 +78,6 @@ def _pages(document: Document, span: Span) -> dict[str, Any]:
     return {"page": pages[0]} | ({"pages": pages} if len(pages) > 1 else {})
 
 
-def _excerpt(document: Document, part: Span) -> Document:
-    """Return a part of a document as a document, with its headings."""
-    headings = tuple(
-        heading.model_copy(update={"start": heading.start - part.start})
-        for heading in document.headings
-        if part.start <= heading.start < part.end
-    )
-    return document.model_copy(update={"text": document.text[slice(*part)], "headings": headings})
-
-
 def _path(
     text: str, starts: Sequence[int], paths: Sequence[tuple[int, ...]], span: Span
 ) -> tuple[int, ...]:
@@ -123,7 +107,7 @@ def _join_short(
         """
         shared = [a for a, b in zip(one, other, strict=False) if a == b]
         return (
-            options.chunker not in BY_SECTION
+            options.chunker != "recursive"
             or one == other
             or any(document.headings[n].text != document.title for n in shared)
         )

@@ -11,7 +11,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from pkgutil import resolve_name
-from types import MappingProxyType
 from typing import Any
 
 from pydantic import BaseModel
@@ -55,9 +54,7 @@ class ReadFile(BaseModel):
     """A document with its chunks, or the reason why it is skipped."""
 
     document: Document | None = None
-    chunks: list[Chunk] | None = (
-        None  # None if they are to be cut by the process that has the embedder
-    )
+    chunks: list[Chunk] = []
     short: list[str] = []  # the chunks that were dropped as too short
     left_out: list[str] = []  # what of the document is not in its text
     note: str = ""  # what the user should know about the document
@@ -66,9 +63,7 @@ class ReadFile(BaseModel):
 
 def read_files(
     files: Sequence[FoundFile],
-    options: CorpusOptions | None,  # how to cut the documents; None leaves it to this process
-    engine: str,  # ``local``, ``ray`` or ``ray=ADDRESS``
-    columns: Mapping[str, str] = MappingProxyType({}),  # of questions and answers in tables
+    options: CorpusOptions,
 ) -> Iterator[ReadFile]:
     """Yield what is in each file, in their order; read by processes of this machine, or by a Ray
     cluster.
@@ -76,21 +71,21 @@ def read_files(
     Raises:
         InputError: the cluster does not answer.
     """
-    cut = options and options.model_dump(include=options.with_fact("cuts") - {"columns"})
+    cut = options.model_dump(include=options.with_fact("cuts") | {"embedder"})
     functions = {
         suffix: (name, _folder_of(imported(name, "--readers")))
-        for suffix, name in (options.readers if options else {}).items()
+        for suffix, name in options.readers.items()
     }
-    about = {"cut": cut, "columns": dict(columns), "readers": functions}
+    about = {"cut": cut, "readers": functions}
     requests = [{"path": str(file.absolute()), "name": name, **about} for file, name in files]
     rows = [{"request": json.dumps(request)} for request in requests]
     readers = []
-    if engine == "local":
+    if options.engine == "local":
         most = min(len(files), usable_processors(), _MAX_PROCESSES)
         readers = [Reader() for _ in range(max(1, most))]
         answers = by_threads(readers, rows)
     else:
-        answers = mapped(engine, Reader, (), rows)
+        answers = mapped(options.engine, Reader, (), rows)
     try:
         yield from (ReadFile.model_validate_json(row["answer"]) for row in answers)
     finally:
@@ -130,10 +125,11 @@ def read_document(request: dict[str, Any]) -> dict[str, Any]:
     """Read the document in a file and cut it; argument and result are JSON."""
     file, name = Path(request["path"]), request["name"]
     suffix = suffix_of(name)
+    options = CorpusOptions(**request["cut"])
     try:
         parsed = _parsed(file, suffix, request["readers"].get(suffix))
         if suffix in (".csv", ".tsv"):
-            parsed = _with_columns(parsed, request["columns"])
+            parsed = _with_columns(parsed, options.columns)
     except UnparsableError as error:
         return {"reason": str(error)}
     except RecursionError:
@@ -151,8 +147,7 @@ def read_document(request: dict[str, Any]) -> dict[str, Any]:
         last_modified=modified(file),
     )
     found = ReadFile(document=document, note=parsed.note, left_out=list(parsed.left_out))
-    if request["cut"]:
-        found.chunks, found.short = chunk_document(document, CorpusOptions(**request["cut"]))
+    found.chunks, found.short = chunk_document(document, options)
     return found.model_dump(mode="json")
 
 

@@ -62,10 +62,12 @@ class Look:
         modes = {oct(stat.S_IMODE(os.stat(path).st_mode)) for path in folders}
         return {"found": f"{here} {modes}"}
 
-options = CorpusOptions(documents=[Path(sys.argv[1])])
 prepare.usable_processors = lambda: 1
 with cluster.connected("ray"):
-    here, there = (read_corpus(options, notify=print, engine=name) for name in ("local", "ray"))
+    here, there = (
+        read_corpus(CorpusOptions(documents=[Path(sys.argv[1])], engine=name), notify=print)
+        for name in ("local", "ray")
+    )
     assert here.documents == there.documents
     assert here.chunks == there.chunks
     assert here.skipped == there.skipped

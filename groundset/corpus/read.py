@@ -144,7 +144,7 @@ def read_document(request: dict[str, Any]) -> dict[str, Any]:
         headings=tuple(parsed.headings),
         pages=tuple(parsed.pages),
         captions=tuple(parsed.captions),
-        last_modified=modified(file),
+        last_modified=datetime.fromtimestamp(file.stat().st_mtime, UTC),
     )
     found = ReadFile(document=document, note=parsed.note, left_out=list(parsed.left_out))
     found.chunks, found.short = chunk_document(document, options)
@@ -161,16 +161,6 @@ def _with_columns(parsed: Parsed, columns: Mapping[str, str]) -> Parsed:
         header = renamed
     note = f"there is no column {' or '.join(missing)} (--columns)" if missing else parsed.note
     return parsed._replace(text=f"{header}\n{rows}", note=note)
-
-
-def modified(file: Path) -> datetime | None:
-    """Return when a file was changed last; None for a date that Python cannot hold, which file
-    systems can.
-    """
-    try:
-        return datetime.fromtimestamp(file.stat().st_mtime, UTC)
-    except (ValueError, OverflowError):
-        return None
 
 
 def _folder_of(function: Any) -> str:

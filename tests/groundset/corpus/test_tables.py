@@ -133,6 +133,7 @@ def test_topic_shows_caption_and_header():
     source = document(f"# Lime\n\n## Kilns\n\n{PROSE}\n\n{CAPTION}\n\n{LONG}")
     prose, first, *rest = chunks(source, size=400)
     assert prose.topic == "Lime > Kilns"
+    assert prose.model_copy(update={"title": "Notes: kilns"}).topic == "Notes: kilns > Lime"
     assert first.topic == f"Lime > Kilns > {CAPTION}"
     assert rest[0].topic == f"Lime > Kilns > {CAPTION} > | Kiln | Tons |"
 

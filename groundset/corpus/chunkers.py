@@ -244,9 +244,10 @@ def split(document: Document, part: Span, options: CorpusOptions, kept: Kept) ->
     """Split a part of a document into spans of at most the chunk size, which repeat at most the
     overlap of the one before.
 
-    Parts in ``kept`` that fit are not divided. ``recursive`` splits at headings, then paragraphs,
-    then sentences, then words, only as deep as the size requires; ``sentence`` fills chunks with
-    whole sentences; ``word`` and ``token`` count their units. Tokens are those of the embedder.
+    ``recursive`` splits at headings, then paragraphs, then sentences, then words, only as deep as
+    the size requires; ``sentence`` fills chunks with whole sentences; neither divides parts in
+    ``kept`` that fit. ``word`` and ``token`` count their units, and nothing else; tokens are those
+    of the embedder.
     """
     text, size, overlap = document.text, options.cut_size, options.chunk_overlap
     if options.chunker == "recursive":
@@ -256,35 +257,22 @@ def split(document: Document, part: Span, options: CorpusOptions, kept: Kept) ->
     if options.chunker == "sentence":
         return fill(atoms_of(text, part, size, kept, size), size, overlap)
     if options.chunker == "word":
-        units = [Span(*word.span()) for word in _WORD.finditer(text, *part)]
+        units = [word.span() for word in _WORD.finditer(text, *part)]
     else:
         tokenizer = open_tokenizer(options.embedder)
         tokens = tokenizer.encode(text[slice(*part)], add_special_tokens=False)
         units = [
-            Span(part.start + start, part.start + end)
-            for start, end in tokens.offsets
-            if start < end
+            (part.start + start, part.start + end) for start, end in tokens.offsets if start < end
         ]
-    ranges = fill(_groups(units, kept, size), size, overlap)
-    return [Span(units[first].start, units[end - 1].end) for first, end in ranges]
+    windows = (
+        units[first : first + size]
+        for first in range(0, len(units), size - overlap)
+        if first == 0 or first + overlap < len(units)
+    )
+    return [Span(window[0][0], window[-1][1]) for window in windows]
 
 
-def _groups(units: Sequence[Span], kept: Kept, size: int) -> list[Span]:
-    """Return ranges of units: the kept parts, or their rows if they are too long, and single units
-    between them.
-    """
-    inside: set[int] = set()
-    for rows in kept:
-        offsets = (*(row.start for row in rows), rows[-1].end)
-        edges = [bisect_left(units, each, key=lambda unit: unit.start) for each in offsets]
-        for first, end in pairwise(edges if edges[-1] - edges[0] > size else edges[:: len(rows)]):
-            if end - first <= size:
-                inside.update(range(first + 1, end))
-    edges = [n for n in range(len(units) + 1) if n not in inside]
-    return [Span(*part) for part in pairwise(edges)]
-
-
-def fill(parts: Sequence[Span | Atom], size: int, overlap: int) -> list[Span]:
+def fill(parts: Sequence[Atom], size: int, overlap: int) -> list[Span]:
     """Group parts greedily into spans of at most ``size``, repeating up to ``overlap``."""
     spans: list[Span] = []
     first = 0

@@ -101,22 +101,21 @@ def _join_short(
     same section.
     """
 
-    def is_near(one: Sequence[int], other: Sequence[int]) -> bool:
-        """Return whether two heading paths are equal or share a heading other than the document's
-        title.
-        """
-        shared = [a for a, b in zip(one, other, strict=False) if a == b]
-        return (
-            options.chunker != "recursive"
-            or one == other
-            or any(document.headings[n].text != document.title for n in shared)
-        )
+    def section(path: Sequence[int]) -> int | None:
+        """Return the first heading of a path below the title of the document."""
+        own = (index for index in path if document.headings[index].text != document.title)
+        return next(own, None)
 
+    by_section = options.chunker == "recursive"
     done: list[tuple[Span, tuple[int, ...]]] = []
     ahead = list(reversed(spans))
     while ahead:
         span, path = ahead.pop()
-        sides = [side for side in (done, ahead) if side and is_near(path, side[-1][1])]
+        sides = [
+            side
+            for side in (done, ahead)
+            if side and not (by_section and section(path) != section(side[-1][1]))
+        ]
         if span.end - span.start >= options.min_length or not sides:
             done.append((span, path))
             continue
@@ -153,31 +152,20 @@ def _copies(chunks: Sequence[Chunk]) -> dict[str, str]:
     sequences = lru_cache(4 * _KEYS * _MAX_CANDIDATES)(_sequences)
     for chunk in chunks:
         words = hash(tuple(words_in(chunk.text)))
-        found = exact.setdefault(words, chunk)
-        if found is chunk or _overlap(found, chunk):
-            own = sequences(chunk.text)
-            keys = nsmallest(_KEYS, own)
-            near = {
-                other.chunk_id: other
-                for key in keys
-                for other in by_key[key]
-                if not _overlap(chunk, other)
-            }
-            others = ((other, sequences(other.text)) for other in near.values())
-            alike = (
-                other
-                for other, theirs in others
-                if len(own & theirs) >= _SHARED * len(own | theirs)
-            )
-            found = next(alike, chunk)
-        if found is not chunk:
-            copies[chunk.chunk_id] = found.chunk_id
-            if exact[words] is chunk:
-                del exact[words]
-            continue
-        for key in keys:
-            if len(by_key[key]) < _MAX_CANDIDATES:
-                by_key[key].append(chunk)
+        own = sequences(chunk.text)
+        keys = nsmallest(_KEYS, own)
+        near = [exact[words]] if words in exact else []
+        near += [other for key in keys for other in by_key[key]]
+        others = ((other, sequences(other.text)) for other in near if not _overlap(chunk, other))
+        for other, theirs in others:
+            if len(own & theirs) >= _SHARED * len(own | theirs):
+                copies[chunk.chunk_id] = other.chunk_id
+                break
+        else:
+            exact.setdefault(words, chunk)
+            for key in keys:
+                if len(by_key[key]) < _MAX_CANDIDATES:
+                    by_key[key].append(chunk)
     return copies
 
 

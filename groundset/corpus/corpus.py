@@ -17,7 +17,6 @@ from groundset.corpus.chunks import find_copies
 from groundset.corpus.find import FoundFile, SkippedFile, find_documents
 from groundset.corpus.options import ChunkOptions, CorpusOptions
 from groundset.corpus.own import read_own_chunks
-from groundset.corpus.parsing import SUFFIXES
 from groundset.corpus.read import MISSING, read_files
 from groundset.files import check_target, is_stream, json_line, whole_file, whole_text
 from groundset.models.catalogue import file_sha256
@@ -73,15 +72,16 @@ class Corpus:
         Raises:
             InputError: no path matches it.
         """
-        documents = {chunk.chunk_id: self.documents[chunk.doc_id] for chunk in self.chunks}
-        is_known = any(fnmatchcase(each.path, prefer) for each in documents.values())
-        if prefer not in ("", NEWEST) and not is_known:
-            raise InputError(f"--prefer {prefer}: no document has such a path")
+        dates = {name: document.last_modified for name, document in self.documents.items()}
+        counts = {name: date.timestamp() if date else 0.0 for name, date in dates.items()}
         if prefer != NEWEST:
-            return lambda name: float(fnmatchcase(documents[name].path, prefer))
-        return lambda name: (
-            changed.timestamp() if (changed := documents[name].last_modified) else 0.0
-        )
+            counts = {
+                name: float(fnmatchcase(document.path, prefer))
+                for name, document in self.documents.items()
+            }
+            if prefer and not any(counts.values()):
+                raise InputError(f"--prefer {prefer}: no document has such a path")
+        return lambda name: counts[self.by_id[name].doc_id]
 
     def order(self, seed: int) -> list[int]:
         """Return the indexes of the chunks in rounds: one of every document, then a second of each,
@@ -251,9 +251,7 @@ def _why_empty(corpus: Corpus) -> str:
         return f"no chunk is left: {corpus.dropped['too short']} are too short; see --min-length"
     if not corpus.skipped:
         return NO_DOCUMENTS
-    reasons = [f"{path}: {reason}" for path, reason in corpus.skipped]
-    if more := reasons[_NAMED_FILES:]:
-        reasons[_NAMED_FILES:] = [f"and {len(more)} more files"]
+    reasons = [f"{path}: {reason}" for path, reason in corpus.skipped[:_NAMED_FILES]]
     return f"no document could be read: {'; '.join(reasons)}"
 
 
@@ -280,11 +278,10 @@ def chunk(options: ChunkOptions) -> None:
     if not is_stream(out):
         targets.append(out.with_name(f"{out.name.removesuffix('.jsonl')}.docs.jsonl"))
     found, _ = find_documents(options.documents, options.exclude)
-    known = {*SUFFIXES, *options.readers}
-    read = [options.chunks, *(file for file, _ in found if file.suffix.lower() in known)]
+    read = {file.resolve() for file in (options.chunks, *(file for file, _ in found)) if file}
     for target in targets:
         check_target(target)
-        if target.resolve() in {path.resolve() for path in read if path}:
+        if target.resolve() in read:
             raise InputError(
                 f"--out {out}: would replace {target}, which is read; name another file"
             )

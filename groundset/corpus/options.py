@@ -8,17 +8,15 @@ from pydantic import BeforeValidator, PlainValidator, model_validator
 from groundset.options import DEFAULT_EMBEDDER, Options, named, option
 
 
-def _parse_columns(value: Any) -> Any:
-    if not isinstance(value, str):
-        return value
-    pairs = [part.partition("=") for part in value.split(",")]
-    named = {role.strip(): name.strip() for role, _, name in pairs}
-    if named.keys() != {"question", "answer"} or not all(named.values()):
-        raise ValueError("name both, such as question=Subject,answer=Resolution")
-    return named
+def _pairs(given: Any) -> dict[str, Any]:
+    """Return a text such as ``a=b,c=d`` as a mapping, and a mapping as it is."""
+    if not isinstance(given, str):
+        return dict(given)
+    parts = (part.partition("=") for part in given.split(","))
+    return {name.strip(): value.strip() for name, _, value in parts}
 
 
-_Columns = Annotated[dict[str, str], BeforeValidator(_parse_columns)]
+_Columns = Annotated[dict[Literal["question", "answer"], str], BeforeValidator(_pairs)]
 ChunkerName = Literal["recursive", "sentence", "word", "token"]
 _SIZES = {"word": 200, "token": 256}
 
@@ -30,11 +28,8 @@ def parse_readers(given: Any) -> Any:
     Raises:
         ValueError: it has another form, or a function that no other process can import.
     """
-    if isinstance(given, str):
-        pairs = [part.partition("=")[::2] for part in given.split(",")]
-    else:
-        pairs = [(suffix, named(function)) for suffix, function in dict(given).items()]
-    for suffix, name in pairs:
+    readers = {suffix.lower(): str(named(function)) for suffix, function in _pairs(given).items()}
+    for suffix, name in readers.items():
         module, _, function = name.partition(":")
         if not (suffix.startswith(".") and module and function):
             raise ValueError("write .SUFFIX=package.module:name")
@@ -43,7 +38,7 @@ def parse_readers(given: Any) -> Any:
                 f"{function}: files are read in other processes, so it must stand at the top of a"
                 " module that they can import"
             )
-    return {suffix.lower(): str(name) for suffix, name in pairs}
+    return readers
 
 
 Readers = Annotated[

@@ -7,7 +7,7 @@ import signal
 import socket
 import sys
 import threading
-from collections.abc import Callable, Generator, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import chdir, contextmanager
 from pathlib import Path
@@ -41,35 +41,43 @@ _is_local = False  # whether this process imported Ray with the variables of `_L
 
 
 Row = dict[str, Any]
-Work = Callable[[Row], Row]
 
 
-def by_threads(workers: Sequence[Work], rows: Sequence[Row]) -> Generator[Row, None, None]:
-    """Yield what the workers return for each row, in their order; each has a thread of its own."""
-    free, own = iter(workers), threading.local()
+def spread(
+    engine: str, rows: list[Row], most: int, work: type[Any], *arguments: Any
+) -> Iterator[Row]:
+    """Yield what ``work(*arguments)`` returns for each row, in their order.
 
-    def take() -> None:
-        own.work = next(free)
-
-    threads = ThreadPoolExecutor(len(workers), initializer=take)
-    try:
-        yield from threads.map(lambda row: own.work(row), rows)
-    finally:
-        threads.shutdown(cancel_futures=True)
-
-
-def mapped(
-    engine: str, work: type[Any], arguments: Sequence[Any], rows: list[Row]
-) -> Generator[Row, None, None]:
-    """Yield what ``work(*arguments)``, built once in each process of a cluster, returns for each
-    row, in their order.
-
-    The engine is ``ray`` for a cluster on this machine, or ``ray=ADDRESS``.
+    It is built once in each thread, of which there are at most so many, and closed at the end; or
+    in each process of a cluster. The engine is ``local``, ``ray`` for a cluster on this machine, or
+    ``ray=ADDRESS``.
 
     Raises:
         InputError: Ray is not installed, or the cluster does not answer.
         GroundsetError: the work failed there.
     """
+    if engine != "local":
+        yield from _by_ray(engine, rows, work, arguments)
+        return
+    own, workers = threading.local(), []
+
+    def begin() -> None:
+        own.work = work(*arguments)
+        workers.append(own.work)
+
+    count = max(1, min(len(rows), usable_processors(), most))
+    threads = ThreadPoolExecutor(count, initializer=begin)
+    try:
+        yield from threads.map(lambda row: own.work(row), rows)
+    finally:
+        for worker in workers:
+            worker.close()
+        threads.shutdown(cancel_futures=True)
+
+
+def _by_ray(
+    engine: str, rows: list[Row], work: type[Any], arguments: Sequence[Any]
+) -> Iterator[Row]:
     with connected(engine):
         import ray
         import ray.data

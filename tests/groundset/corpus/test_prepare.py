@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from refusal import refuses
 
-from groundset.corpus import prepare
+from groundset.corpus import ray as engines
 from groundset.corpus.corpus import Corpus, read_corpus
 from groundset.corpus.options import CorpusOptions
 from groundset.corpus.prepare import embedded
@@ -25,16 +25,10 @@ def corpus() -> Corpus:
     return read_corpus(CorpusOptions(documents=[data_path("samples")]), notify=print)
 
 
-@pytest.fixture
-def encoder(word_encoder, monkeypatch):
-    found = word_encoder()
-    monkeypatch.setattr(type(found), "replica", lambda self: type(self)(), raising=False)
-    return found
-
-
 @pytest.mark.parametrize("workers", [1, 3])
-def test_batches_come_in_order(corpus, encoder, workers, monkeypatch):
-    monkeypatch.setattr(prepare, "usable_processors", lambda: workers)
+def test_batches_come_in_order(corpus, word_encoder, workers, monkeypatch):
+    encoder = word_encoder()
+    monkeypatch.setattr(engines, "usable_processors", lambda: workers)
     batches = list(embedded(corpus, encoder))
     assert [len(batch) for batch in batches] == [64, 64, len(corpus.chunks) - 128]
     vectors = np.concatenate(batches)
@@ -49,7 +43,7 @@ import glob, os, stat, sys
 from pathlib import Path
 import numpy as np
 from conftest import WordEncoder
-from groundset.corpus import prepare, ray as cluster
+from groundset.corpus import ray as cluster
 from groundset.corpus.corpus import read_corpus
 from groundset.corpus.options import CorpusOptions
 from groundset.corpus.prepare import embedded
@@ -62,7 +56,7 @@ class Look:
         modes = {oct(stat.S_IMODE(os.stat(path).st_mode)) for path in folders}
         return {"found": f"{here} {modes}"}
 
-prepare.usable_processors = lambda: 1
+cluster.usable_processors = lambda: 1
 with cluster.connected("ray"):
     here, there = (
         read_corpus(CorpusOptions(documents=[Path(sys.argv[1])], engine=name), notify=print)
@@ -76,7 +70,7 @@ with cluster.connected("ray"):
     )
     for a, b in zip(one, other, strict=True):
         assert np.array_equal(a, b) and b.dtype == np.float32
-    print(*(row["found"] for row in cluster.mapped("ray", Look, (), [{"folder": os.getcwd()}])))
+    print(*(row["found"] for row in cluster.spread("ray", [{"folder": os.getcwd()}], 1, Look)))
 """
 
 
@@ -122,6 +116,6 @@ def test_ray_gives_the_same_and_stays_private(tmp_path):
         ("spark", "--engine spark: choose local, ray or ray=HOST:PORT"),
     ],
 )
-def test_unusable_engine(corpus, encoder, engine, message):
+def test_unusable_engine(corpus, word_encoder, engine, message):
     with refuses(message):
-        next(embedded(corpus, encoder, engine=engine))
+        next(embedded(corpus, word_encoder(), engine=engine))

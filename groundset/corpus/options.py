@@ -102,7 +102,7 @@ class CorpusOptions(Options):
     )
     engine: str = option(
         "local",
-        "Where files are read and chunks embedded: local, ray, or ray=ADDRESS.",
+        "Where files are read and chunks embedded: local, or ray=ADDRESS.",
         free=True,
     )
     verbose: bool = option(

@@ -31,42 +31,60 @@ def chunk_document(document: Document, options: CorpusOptions) -> tuple[list[Chu
     """Split a document into chunks, except its listings; also return the texts that were dropped as
     too short.
     """
-    merge = options.merge
+    text, merge, outline = document.text, options.merge, _Outline(document)
     tables = tables_of(document)
     kept = [table.rows for table in tables]
-    joined: list[tuple[Span, tuple[int, ...]]] = []
-    starts = [heading.start for heading in document.headings]
-    paths = heading_paths(document.headings)
+    spans: list[Span] = []
     for part in text_spans(document):
-        inside = split(document, part, options, kept)
-        contents = (_CONTENT.search(document.text, *span) for span in inside)
-        spans = [Span(*content.span()) for content in contents if content]
-        spans = [
-            Span(spans[n].start, spans[n : n + merge][-1].end) for n in range(0, len(spans), merge)
+        found = (_CONTENT.search(text, *span) for span in split(document, part, options, kept))
+        inside = [Span(*content.span()) for content in found if content]
+        merged = [
+            Span(inside[n].start, inside[n : n + merge][-1].end)
+            for n in range(0, len(inside), merge)
         ]
-        placed = [(span, _path(document.text, starts, paths, span)) for span in spans]
-        joined += _join_short(document, placed, options)
-    left, short = [], []
-    for span, path in joined:
-        if span.end - span.start < options.min_length:
-            short.append(one_line(document.text[slice(*span)]))
-        else:
-            left.append((span, path))
+        spans += _join_short(merged, outline, options)
+    left = [span for span in spans if span.end - span.start >= options.min_length]
     chunks = [
         Chunk(
             chunk_id=f"{document.doc_id}-{number:04d}",
             doc_id=document.doc_id,
             path=document.path,
             title=document.title,
-            headings=tuple(document.headings[index].text for index in path),
+            headings=tuple(document.headings[index].text for index in outline.path(span)),
             start=span.start,
             end=span.end,
-            text=document.text[slice(*span)],
+            text=text[slice(*span)],
             metadata=_pages(document, span) | described(tables, span),
         )
-        for number, (span, path) in enumerate(left, 1)
+        for number, span in enumerate(left, 1)
     ]
-    return chunks, short
+    short = (span for span in spans if span.end - span.start < options.min_length)
+    return chunks, [one_line(text[slice(*span)]) for span in short]
+
+
+class _Outline:
+    """Where the spans of a document stand below its headings."""
+
+    def __init__(self, document: Document) -> None:
+        self._document = document
+        self._starts = [heading.start for heading in document.headings]
+        self._paths = heading_paths(document.headings)
+
+    def path(self, span: Span) -> tuple[int, ...]:
+        """Return the indexes of the headings above the first body text of a span."""
+        text, position = self._document.text, span.start
+        above, last = (bisect_left(self._starts, edge) for edge in span)
+        for start in self._starts[above:last]:
+            if text[position:start].strip():
+                break
+            position = heading_end(text, start)
+            above += 1
+        return self._paths[above - 1] if above else ()
+
+    def section(self, span: Span) -> int | None:
+        """Return the first heading above a span that is not the title of the document."""
+        title, headings = self._document.title, self._document.headings
+        return next((index for index in self.path(span) if headings[index].text != title), None)
 
 
 def _pages(document: Document, span: Span) -> dict[str, Any]:
@@ -78,51 +96,30 @@ def _pages(document: Document, span: Span) -> dict[str, Any]:
     return {"page": pages[0]} | ({"pages": pages} if len(pages) > 1 else {})
 
 
-def _path(
-    text: str, starts: Sequence[int], paths: Sequence[tuple[int, ...]], span: Span
-) -> tuple[int, ...]:
-    """Return the indexes of the headings above the first body text of a span."""
-    above, last = (bisect_left(starts, edge) for edge in span)
-    position = span.start
-    for start in starts[above:last]:
-        if text[position:start].strip():
-            break
-        position = heading_end(text, start)
-        above += 1
-    return paths[above - 1] if above else ()
-
-
-def _join_short(
-    document: Document,
-    spans: Sequence[tuple[Span, tuple[int, ...]]],
-    options: CorpusOptions,
-) -> list[tuple[Span, tuple[int, ...]]]:
-    """Join every span that is too short to its shorter neighbour, by section only to one of the
-    same section.
+def _join_short(spans: Sequence[Span], outline: _Outline, options: CorpusOptions) -> list[Span]:
+    """Join every span that is too short to its shorter neighbour, if they are cut by section only
+    to one of the same section.
     """
-
-    def section(path: Sequence[int]) -> int | None:
-        """Return the first heading of a path below the title of the document."""
-        own = (index for index in path if document.headings[index].text != document.title)
-        return next(own, None)
-
     by_section = options.chunker == "recursive"
-    done: list[tuple[Span, tuple[int, ...]]] = []
+    done: list[Span] = []
     ahead = list(reversed(spans))
     while ahead:
-        span, path = ahead.pop()
+        span = ahead.pop()
+        if span.end - span.start >= options.min_length:
+            done.append(span)
+            continue
         sides = [
             side
             for side in (done, ahead)
-            if side and not (by_section and section(path) != section(side[-1][1]))
+            if side and (not by_section or outline.section(span) == outline.section(side[-1]))
         ]
-        if span.end - span.start >= options.min_length or not sides:
-            done.append((span, path))
+        if not sides:
+            done.append(span)
             continue
-        side = min(sides, key=lambda side: side[-1][0].end - side[-1][0].start)
-        (first, above), (last, _) = sorted([(span, path), side.pop()])
+        side = min(sides, key=lambda side: side[-1].end - side[-1].start)
+        first, last = sorted([span, side.pop()])
         # Check the joined span again; it may still be too short.
-        ahead.append((Span(first.start, last.end), above))
+        ahead.append(Span(first.start, last.end))
     return done
 
 

@@ -1,7 +1,7 @@
 """Compare how a corpus is prepared here and by Ray: the same chunks and vectors, seconds, and
 memory of the driver.
 
-    python benchmarks/engines.py [--chunks 20000] [--engines local ray]
+    python benchmarks/engines.py [--chunks 20000] [--engines local ray=ADDRESS]
 
 Vectors are computed from the words of a chunk, so that the figures are those of reading, cutting
 and moving data.
@@ -47,8 +47,8 @@ class WordEmbedder:
 def prepare(docs: Path, engine: str) -> None:
     """Prepare a corpus in this process and print a row."""
     began = time.monotonic()
-    options = CorpusOptions.parse({"documents": (docs,)})
-    corpus = read_corpus(options, notify=lambda line: print(line, file=sys.stderr), engine=engine)
+    options = CorpusOptions.parse({"documents": (docs,), "engine": engine})
+    corpus = read_corpus(options, notify=lambda line: print(line, file=sys.stderr))
     digest = hashlib.sha256()
     digest.update("".join(chunk.text for chunk in corpus.chunks).encode())
     for vectors in embedded(corpus, WordEmbedder(), engine=engine):  # type: ignore[arg-type]
@@ -66,7 +66,7 @@ def main() -> None:
     """Prepare the same documents with each engine, in a process of its own."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--chunks", type=int, default=20_000)
-    parser.add_argument("--engines", nargs="+", default=["local", "ray"])
+    parser.add_argument("--engines", nargs="+", default=["local"])
     parser.add_argument("--one", nargs=2, metavar=("DOCS", "ENGINE"))
     given = parser.parse_args()
     if given.one:

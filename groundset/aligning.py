@@ -70,9 +70,7 @@ class AlignOptions(CorpusOptions):
     max_lost: float = option(
         1.0, "The share of samples that may be lost.", metavar="SHARE", ge=0, le=1
     )
-    embedder: str | None = option(
-        None, "The embedding model.", metavar="MODEL", shown="that of RUN", min_length=1
-    )
+    embedder: str = option("", "The embedding model.", metavar="MODEL", shown="that of RUN")
     as_json: bool = option(False, "Print one JSON document.", command_only=True)
     quiet: bool = option(False, "Show no progress.", short="-q")
 
@@ -136,14 +134,13 @@ def carry_over(options: AlignOptions) -> Run:
     options = _cut_alike(options, run.record["configuration"])
     used = run.record["models"].get("embedder", {})
     embedder = embed.open_embedder(options.embedder or used.get("name") or DEFAULT_EMBEDDER)
+    options = options.model_copy(update={"embedder": embedder.name})
     cut = options.model_dump(mode="json", include=options.with_fact("cuts"))
     identity = {"version": __version__, "documents": documents_digest(options)}
     identity["embedder"] = f"{embedder.name} {embedder.sha256}"
     with Progress(quiet=options.quiet) as progress:
         progress.phase("Reading documents")
-        corpus = read_corpus(
-            options, notify=progress.note, embedder=embedder, on_file=progress.advance
-        )
+        corpus = read_corpus(options, notify=progress.note, on_file=progress.advance)
         progress.phase("Carrying samples over")
         carrying, verdicts = _Carrying(run, corpus), verdicts_of(run.reviews)
         samples: dict[str, Sample] = {}

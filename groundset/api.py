@@ -31,7 +31,7 @@ open_run = for_python(open_run)
 # given by position.
 FUNCTIONS: Mapping[str, tuple[str, tuple[str, ...]]] = {
     "align": ("groundset.aligning:carry_over", ("run", "documents")),
-    "chunk": ("groundset.corpus.options:cut", ("documents",)),
+    "chunk": ("groundset.corpus.corpus:cut", ("documents",)),
     "compile": ("groundset.compiling:compile", ("steps",)),
     "export": ("groundset.exports.export:export_run", ("runs", "format", "out")),
     "generate": ("groundset.run.command:make", ("documents",)),

@@ -75,6 +75,7 @@ class BoundedProcess:
         self._is_killed = True
         if (process := self._process) is not None:
             process.kill()
+            process.wait()
 
     def end(self) -> int:
         """End the process, and return its exit status; the next call starts another."""

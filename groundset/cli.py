@@ -57,7 +57,7 @@ COMMANDS: Mapping[str, tuple[str, str]] = {
         "Compare retrievers on the questions of a run.",
     ),
     "chunk": (
-        "groundset.corpus.options:chunk",
+        "groundset.corpus.corpus:chunk",
         "Cut documents into chunks, without a language model.",
     ),
     "judge": ("groundset.run.judging:judge", "Judge chunks or questions, each by itself."),

@@ -113,18 +113,19 @@ class Chunk(_Frozen):
 
     @property
     def topic(self) -> str:
-        """Return title and headings as one line, as prompts show them; for a table also its caption
-        and header.
+        """Return title and headings as one line, as prompts show them, each said once; for a table
+        also its caption and header.
         """
         facts = self.metadata if self.metadata.get("kind") == "table" else {}
         about = [
             fact for fact in (facts.get("caption"), facts.get("header")) if isinstance(fact, str)
         ]
-        parts: dict[str, str] = {}
-        for part in (self.title, *self.headings, *about):
-            if cleaned := " ".join(part.split()):
-                parts.setdefault(cleaned.casefold(), cleaned)
-        return " > ".join(parts.values())
+        title = " ".join(self.title.split())
+        parts = dict.fromkeys(title.casefold().split(": "), "") | {title.casefold(): title}
+        for part in (*self.headings, *about):
+            cleaned = " ".join(part.split())
+            parts.setdefault(cleaned.casefold(), cleaned)
+        return " > ".join(filter(None, parts.values()))
 
 
 class StepRecord(_Frozen):

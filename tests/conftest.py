@@ -44,6 +44,9 @@ class WordEncoder:
     def __init__(self, sha256: str = "0" * 64) -> None:
         self.sha256 = sha256
 
+    def replica(self) -> "WordEncoder":
+        return self
+
     def encode(
         self, texts: Sequence[str], *, on_done: Callable[[int], object] = lambda count: None
     ) -> np.ndarray:

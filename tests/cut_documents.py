@@ -1,17 +1,19 @@
 """Documents as they are parsed, and the chunks that they are cut into."""
 
-from collections.abc import Sequence
-from types import SimpleNamespace
+import tempfile
+from functools import cache
 from typing import Any
 
-import numpy as np
+from tokenizers import Tokenizer
+from tokenizers.models import WordLevel
+from tokenizers.pre_tokenizers import BertPreTokenizer
 
 from groundset.corpus.chunks import chunk_document
 from groundset.corpus.options import ChunkerName, CorpusOptions
 from groundset.corpus.parsing import parse
 from groundset.programs.types import Chunk, Document
 
-CHUNKERS: list[ChunkerName] = ["recursive", "sentence", "word", "token", "semantic"]
+CHUNKERS: list[ChunkerName] = ["recursive", "sentence", "word", "token"]
 
 
 def document(text: str, suffix: str = ".md") -> Document:
@@ -21,9 +23,15 @@ def document(text: str, suffix: str = ".md") -> Document:
     return Document(doc_id="d", path=f"d{suffix}", **parts)
 
 
-def embed(texts: Sequence[str]) -> np.ndarray[Any, Any]:
-    """Tell cats, dogs and tables apart."""
-    return np.array([[*map(text.count, ("cat", "dog", "|")), 0.1] for text in texts])
+@cache
+def words_and_marks() -> tempfile.TemporaryDirectory[str]:
+    """Return the folder of an embedder whose tokens are words and marks, and which reads two."""
+    folder = tempfile.TemporaryDirectory(prefix="groundset-tokens-")
+    tokenizer = Tokenizer(WordLevel({"[UNK]": 0}, unk_token="[UNK]"))
+    tokenizer.pre_tokenizer = BertPreTokenizer()
+    tokenizer.enable_truncation(2)
+    tokenizer.save(f"{folder.name}/tokenizer.json")
+    return folder
 
 
 def cut(
@@ -31,15 +39,12 @@ def cut(
     chunker: ChunkerName = "recursive",
     size: int = 300,
     overlap: int = 0,
-    tools: Any = None,
     **sizes: int,
 ) -> tuple[list[Chunk], list[str]]:
     """Return the chunks, which match their offsets, and what was too short for one."""
-    options = CorpusOptions(
-        chunker=chunker, chunk_size=size, chunk_overlap=overlap, **{"min_length": 0} | sizes
-    )
-    encoder = SimpleNamespace(encode=embed, tokenizer=None)
-    found, dropped = chunk_document(source, options, tools or encoder)
+    how: dict[str, Any] = {"min_length": 0, "embedder": words_and_marks().name} | sizes
+    options = CorpusOptions(chunker=chunker, chunk_size=size, chunk_overlap=overlap, **how)
+    found, dropped = chunk_document(source, options)
     assert all(chunk.text == source.text[chunk.start : chunk.end] for chunk in found)
     assert len({chunk.chunk_id for chunk in found}) == len(found)
     return found, dropped

@@ -1,8 +1,8 @@
 """Chunkers by name: documents are split into atoms, the smallest parts with the cost of a cut after
 each, and packed.
 
-Sizes are in characters for ``recursive``, ``sentence`` and ``semantic``, in words for ``word`` and
-in tokens for ``token``. Where a script has no spaces between words, each character is one.
+Sizes are in characters for ``recursive`` and ``sentence``, in words for ``word`` and in tokens for
+``token``. Where a script has no spaces between words, each character is one.
 """
 
 import re
@@ -14,11 +14,10 @@ from typing import NamedTuple
 
 import numpy as np
 from sentencex import get_sentence_boundaries
-from tokenizers import Tokenizer
 
-from groundset.corpus.options import ChunkerName
+from groundset.corpus.options import CorpusOptions
 from groundset.programs.types import Document, Heading
-from groundset.retrieval.embed import Embedder
+from groundset.retrieval.embed import open_tokenizer
 
 # Costs are relative to the length penalty of chunkers.pack: 1 is the penalty of an empty chunk.
 PARAGRAPH, ITEM, SENTENCE, LINE, INTRODUCTION, CODE, WORD, HEADING = (
@@ -50,7 +49,6 @@ _SUSPICIOUS = 400
 # The rules take quadratic time, so longer texts are split in windows; few paragraphs are longer
 # than one.
 _WINDOW = 4_096
-BY_SECTION = ("recursive", "semantic")  # chunkers that cut at headings
 # Scripts without spaces between words: each of their characters counts, with the marks and
 # punctuation on it.
 _UNSPACED = (
@@ -62,10 +60,6 @@ _MARKS = (
     "，！？；：」』）】》"
 )
 _WORD = re.compile(rf"[{_UNSPACED}][{_MARKS}]*|[^\s{_UNSPACED}]+")
-_TOKEN = re.compile(rf"[{_UNSPACED}][{_MARKS}]*|[^\W{_UNSPACED}]+|[^\w\s]")
-_COMPARED = 3  # atoms on either side of a cut
-_SIMILARITY_COST = 2.0  # of a cut between the most similar ones
-_SEMANTIC_FULLNESS = 0.5
 
 
 class Span(NamedTuple):
@@ -87,16 +81,19 @@ class Atom(NamedTuple):
 Kept = Sequence[Sequence[Span]]
 
 
-def sections(document: Document, size: int, kept: Kept, kept_size: int) -> list[list[Atom]]:
-    """Split a document at its headings, and every section into atoms of at most ``size``
+def sections(
+    document: Document, part: Span, size: int, kept: Kept, kept_size: int
+) -> list[list[Atom]]:
+    """Split a part of a document at its headings, and every section into atoms of at most ``size``
     characters.
 
     A part in ``kept`` of at most ``kept_size`` characters is one atom. A heading directly above
     another one joins that one's section.
     """
-    text, headings = document.text, document.headings
-    outline = [*headings, Heading(level=0, text="", start=len(text))]
-    found = [atoms_of(text, Span(0, outline[0].start), size, kept, kept_size)]
+    text = document.text
+    outline = [heading for heading in document.headings if part.start <= heading.start < part.end]
+    outline.append(Heading(level=0, text="", start=part.end))
+    found = [atoms_of(text, Span(part.start, outline[0].start), size, kept, kept_size)]
     atoms: list[Atom] = []
     for heading, below in pairwise(outline):
         body = Span(heading_end(text, heading.start), below.start)
@@ -243,66 +240,39 @@ def _split(text: str) -> list[tuple[int, int]]:
     return list(pairwise(ends))
 
 
-def split(
-    document: Document,
-    chunker: ChunkerName,
-    size: int,
-    overlap: int,
-    kept: Kept,
-    embedder: Embedder | None = None,
-) -> list[Span]:
-    """Split a document into spans of at most ``size``, which repeat at most ``overlap`` of the one
-    before.
+def split(document: Document, part: Span, options: CorpusOptions, kept: Kept) -> list[Span]:
+    """Split a part of a document into spans of at most the chunk size, which repeat at most the
+    overlap of the one before.
 
-    Parts in ``kept`` that fit are not divided. ``recursive`` splits at headings, then paragraphs,
-    then sentences, then words, only as deep as the size requires; ``semantic`` at headings, and
-    where the sentences before and after differ most in meaning, by the embedder; ``sentence`` fills
-    chunks with whole sentences; ``word`` and ``token`` count their units. Tokens are those of the
-    embedder, or without one words and punctuation marks.
+    ``recursive`` splits at headings, then paragraphs, then sentences, then words, only as deep as
+    the size requires; ``sentence`` fills chunks with whole sentences; neither divides parts in
+    ``kept`` that fit. ``word`` and ``token`` count their units, and nothing else; tokens are those
+    of the embedder.
     """
-    if chunker in BY_SECTION:
-        parts, fullness = sections(document, size - overlap, kept, size), 1.0
-        if chunker == "semantic" and embedder is not None:
-            parts, fullness = _priced(document.text, parts, embedder), _SEMANTIC_FULLNESS
-        packed = (pack(part, size - overlap, fullness) for part in parts)
+    text, size, overlap = document.text, options.cut_size, options.chunk_overlap
+    if options.chunker == "recursive":
+        most = size - overlap
+        packed = (pack(each, most) for each in sections(document, part, most, kept, size))
         return [span for groups in packed for span in _overlapping(groups, size, overlap)]
-    if chunker == "sentence":
-        atoms = atoms_of(document.text, Span(0, len(document.text)), size, kept, size)
-        return fill(atoms, size, overlap)
-    units = _units(document.text, chunker, None if embedder is None else embedder.tokenizer)
-    ranges = fill(_groups(units, kept, size), size, overlap)
-    return [Span(units[first].start, units[end - 1].end) for first, end in ranges]
-
-
-def _units(text: str, chunker: ChunkerName, tokenizer: Tokenizer | None) -> list[Span]:
-    if chunker == "word" or tokenizer is None:
-        return [
-            Span(*found.span()) for found in (_WORD if chunker == "word" else _TOKEN).finditer(text)
+    if options.chunker == "sentence":
+        return fill(atoms_of(text, part, size, kept, size), size, overlap)
+    if options.chunker == "word":
+        units = [word.span() for word in _WORD.finditer(text, *part)]
+    else:
+        tokenizer = open_tokenizer(options.embedder)
+        tokens = tokenizer.encode(text[slice(*part)], add_special_tokens=False)
+        units = [
+            (part.start + start, part.start + end) for start, end in tokens.offsets if start < end
         ]
-    # An embedder's tokenizer truncates texts to the model's length, so use a copy without limits.
-    tokenizer = Tokenizer.from_str(tokenizer.to_str())
-    tokenizer.no_truncation()
-    tokenizer.no_padding()
-    offsets = tokenizer.encode(text, add_special_tokens=False).offsets
-    return [Span(start, end) for start, end in offsets if start < end]
+    windows = (
+        units[first : first + size]
+        for first in range(0, len(units), size - overlap)
+        if first == 0 or first + overlap < len(units)
+    )
+    return [Span(window[0][0], window[-1][1]) for window in windows]
 
 
-def _groups(units: Sequence[Span], kept: Kept, size: int) -> list[Span]:
-    """Return ranges of units: the kept parts, or their rows if they are too long, and single units
-    between them.
-    """
-    inside: set[int] = set()
-    for rows in kept:
-        offsets = (*(row.start for row in rows), rows[-1].end)
-        edges = [bisect_left(units, each, key=lambda unit: unit.start) for each in offsets]
-        for first, end in pairwise(edges if edges[-1] - edges[0] > size else edges[:: len(rows)]):
-            if end - first <= size:
-                inside.update(range(first + 1, end))
-    edges = [n for n in range(len(units) + 1) if n not in inside]
-    return [Span(*part) for part in pairwise(edges)]
-
-
-def fill(parts: Sequence[Span | Atom], size: int, overlap: int) -> list[Span]:
+def fill(parts: Sequence[Atom], size: int, overlap: int) -> list[Span]:
     """Group parts greedily into spans of at most ``size``, repeating up to ``overlap``."""
     spans: list[Span] = []
     first = 0
@@ -320,37 +290,12 @@ def fill(parts: Sequence[Span | Atom], size: int, overlap: int) -> list[Span]:
     return spans
 
 
-def _priced(text: str, parts: Sequence[Sequence[Atom]], embedder: Embedder) -> list[list[Atom]]:
-    """Set the cost of a cut after each atom: the similarity of the text before and after, scaled
-    per document.
-
-    Cuts inside words and after headings keep their cost.
-    """
-    atoms = [atom for part in parts for atom in part]
-    vectors = embedder.encode([text[atom.start : atom.end].strip() for atom in atoms]).astype(
-        np.float64
-    )
-    similarities = []
-    for cut in range(1, len(atoms)):
-        before = vectors[max(0, cut - _COMPARED) : cut].mean(axis=0)
-        after = vectors[cut : cut + _COMPARED].mean(axis=0)
-        norm = float(np.linalg.norm(before) * np.linalg.norm(after))
-        similarities.append(float(before @ after) / norm if norm else 0.0)
-    low, high = min(similarities, default=0.0), max(similarities, default=0.0)
-    scale = _SIMILARITY_COST / ((high - low) or 1.0)
-    costs = iter([*((value - low) * scale for value in similarities), HEADING])
-    return [
-        [atom._replace(cost=max(next(costs), atom.cost * (atom.cost >= WORD))) for atom in part]
-        for part in parts
-    ]
-
-
-def pack(atoms: Sequence[Atom], size: int, fullness: float = 1.0) -> list[Sequence[Atom]]:
+def pack(atoms: Sequence[Atom], size: int) -> list[Sequence[Atom]]:
     """Group atoms into chunks of at most ``size`` characters at the lowest total cost.
 
-    A chunk costs ``fullness`` times the square of the unused share of ``size``, plus the cost of
-    the cut after its last atom. The minimum is found exactly, by dynamic programming. An atom
-    longer than ``size`` becomes a chunk by itself.
+    A chunk costs the square of the unused share of ``size``, plus the cost of the cut after its
+    last atom. The minimum is found exactly, by dynamic programming. An atom longer than ``size``
+    becomes a chunk by itself.
     """
     starts = np.array([atom.start for atom in atoms])
     best = np.zeros(len(atoms) + 1)
@@ -362,7 +307,7 @@ def pack(atoms: Sequence[Atom], size: int, fullness: float = 1.0) -> list[Sequen
             first += 1
         # Vectorised over the starts: there are hundreds of them when atoms are short.
         unused = np.maximum(0.0, 1 - (atom.end - starts[first:end]) / size)
-        totals = best[first:end] + fullness * unused * unused + cut
+        totals = best[first:end] + unused * unused + cut
         start = end - 1 - int(np.argmin(totals[::-1]))
         best[end], came_from[end] = totals[start - first], start
     groups: list[Sequence[Atom]] = []

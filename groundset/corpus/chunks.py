@@ -11,12 +11,11 @@ from functools import lru_cache
 from heapq import nsmallest
 from typing import Any
 
-from groundset.corpus.chunkers import BY_SECTION, Span, heading_end, heading_paths, split
+from groundset.corpus.chunkers import Span, heading_end, heading_paths, split
 from groundset.corpus.options import CorpusOptions
 from groundset.corpus.parts import described, tables_of, text_spans
 from groundset.programs.text import one_line, words_in
 from groundset.programs.types import Chunk, Document
-from groundset.retrieval.embed import Embedder
 
 _CONTENT = re.compile(r"\S(?:.*\S)?", re.DOTALL)  # without white space at both ends
 _NUMBER = re.compile(r"(?:(?<!\w)[-−])?\d+(?:[.,:/-]\d+)*")
@@ -28,51 +27,64 @@ _KEYS = 4
 _MAX_CANDIDATES = 25  # for each key; with more (form letters), only exact copies are found
 
 
-def chunk_document(
-    document: Document, options: CorpusOptions, embedder: Embedder | None = None
-) -> tuple[list[Chunk], list[str]]:
+def chunk_document(document: Document, options: CorpusOptions) -> tuple[list[Chunk], list[str]]:
     """Split a document into chunks, except its listings; also return the texts that were dropped as
     too short.
     """
-    size, overlap, merge = options.cut_size, options.chunk_overlap, options.merge
-    joined: list[tuple[Span, tuple[int, ...]]] = []
-    starts = [heading.start for heading in document.headings]
-    paths = heading_paths(document.headings)
+    text, merge, outline = document.text, options.merge, _Outline(document)
+    tables = tables_of(document)
+    kept = [table.rows for table in tables]
+    spans: list[Span] = []
     for part in text_spans(document):
-        excerpt = _excerpt(document, part)
-        kept = [table.rows for table in tables_of(excerpt)]
-        inside = split(excerpt, options.chunker, size, overlap, kept, embedder)
-        contents = (
-            _CONTENT.search(document.text, part.start + start, part.start + end)
-            for start, end in inside
-        )
-        spans = [Span(*content.span()) for content in contents if content]
-        spans = [
-            Span(spans[n].start, spans[n : n + merge][-1].end) for n in range(0, len(spans), merge)
+        found = (_CONTENT.search(text, *span) for span in split(document, part, options, kept))
+        inside = [Span(*content.span()) for content in found if content]
+        merged = [
+            Span(inside[n].start, inside[n : n + merge][-1].end)
+            for n in range(0, len(inside), merge)
         ]
-        placed = [(span, _path(document.text, starts, paths, span)) for span in spans]
-        joined += _join_short(document, placed, options)
-    tables, left, short = tables_of(document), [], []
-    for span, path in joined:
-        if span.end - span.start < options.min_length:
-            short.append(one_line(document.text[slice(*span)]))
-        else:
-            left.append((span, path))
+        spans += _join_short(merged, outline, options)
+    left = [span for span in spans if span.end - span.start >= options.min_length]
     chunks = [
         Chunk(
             chunk_id=f"{document.doc_id}-{number:04d}",
             doc_id=document.doc_id,
             path=document.path,
             title=document.title,
-            headings=tuple(document.headings[index].text for index in path),
+            headings=tuple(document.headings[index].text for index in outline.path(span)),
             start=span.start,
             end=span.end,
-            text=document.text[slice(*span)],
+            text=text[slice(*span)],
             metadata=_pages(document, span) | described(tables, span),
         )
-        for number, (span, path) in enumerate(left, 1)
+        for number, span in enumerate(left, 1)
     ]
-    return chunks, short
+    short = (span for span in spans if span.end - span.start < options.min_length)
+    return chunks, [one_line(text[slice(*span)]) for span in short]
+
+
+class _Outline:
+    """Where the spans of a document stand below its headings."""
+
+    def __init__(self, document: Document) -> None:
+        self._document = document
+        self._starts = [heading.start for heading in document.headings]
+        self._paths = heading_paths(document.headings)
+
+    def path(self, span: Span) -> tuple[int, ...]:
+        """Return the indexes of the headings above the first body text of a span."""
+        text, position = self._document.text, span.start
+        above, last = (bisect_left(self._starts, edge) for edge in span)
+        for start in self._starts[above:last]:
+            if text[position:start].strip():
+                break
+            position = heading_end(text, start)
+            above += 1
+        return self._paths[above - 1] if above else ()
+
+    def section(self, span: Span) -> int | None:
+        """Return the first heading above a span that is not the title of the document."""
+        title, headings = self._document.title, self._document.headings
+        return next((index for index in self.path(span) if headings[index].text != title), None)
 
 
 def _pages(document: Document, span: Span) -> dict[str, Any]:
@@ -84,62 +96,30 @@ def _pages(document: Document, span: Span) -> dict[str, Any]:
     return {"page": pages[0]} | ({"pages": pages} if len(pages) > 1 else {})
 
 
-def _excerpt(document: Document, part: Span) -> Document:
-    """Return a part of a document as a document, with its headings."""
-    headings = tuple(
-        heading.model_copy(update={"start": heading.start - part.start})
-        for heading in document.headings
-        if part.start <= heading.start < part.end
-    )
-    return document.model_copy(update={"text": document.text[slice(*part)], "headings": headings})
-
-
-def _path(
-    text: str, starts: Sequence[int], paths: Sequence[tuple[int, ...]], span: Span
-) -> tuple[int, ...]:
-    """Return the indexes of the headings above the first body text of a span."""
-    above, last = (bisect_left(starts, edge) for edge in span)
-    position = span.start
-    for start in starts[above:last]:
-        if text[position:start].strip():
-            break
-        position = heading_end(text, start)
-        above += 1
-    return paths[above - 1] if above else ()
-
-
-def _join_short(
-    document: Document,
-    spans: Sequence[tuple[Span, tuple[int, ...]]],
-    options: CorpusOptions,
-) -> list[tuple[Span, tuple[int, ...]]]:
-    """Join every span that is too short to its shorter neighbour, by section only to one of the
-    same section.
+def _join_short(spans: Sequence[Span], outline: _Outline, options: CorpusOptions) -> list[Span]:
+    """Join every span that is too short to its shorter neighbour, if they are cut by section only
+    to one of the same section.
     """
-
-    def is_near(one: Sequence[int], other: Sequence[int]) -> bool:
-        """Return whether two heading paths are equal or share a heading other than the document's
-        title.
-        """
-        shared = [a for a, b in zip(one, other, strict=False) if a == b]
-        return (
-            options.chunker not in BY_SECTION
-            or one == other
-            or any(document.headings[n].text != document.title for n in shared)
-        )
-
-    done: list[tuple[Span, tuple[int, ...]]] = []
+    by_section = options.chunker == "recursive"
+    done: list[Span] = []
     ahead = list(reversed(spans))
     while ahead:
-        span, path = ahead.pop()
-        sides = [side for side in (done, ahead) if side and is_near(path, side[-1][1])]
-        if span.end - span.start >= options.min_length or not sides:
-            done.append((span, path))
+        span = ahead.pop()
+        if span.end - span.start >= options.min_length:
+            done.append(span)
             continue
-        side = min(sides, key=lambda side: side[-1][0].end - side[-1][0].start)
-        (first, above), (last, _) = sorted([(span, path), side.pop()])
+        sides = [
+            side
+            for side in (done, ahead)
+            if side and (not by_section or outline.section(span) == outline.section(side[-1]))
+        ]
+        if not sides:
+            done.append(span)
+            continue
+        side = min(sides, key=lambda side: side[-1].end - side[-1].start)
+        first, last = sorted([span, side.pop()])
         # Check the joined span again; it may still be too short.
-        ahead.append((Span(first.start, last.end), above))
+        ahead.append(Span(first.start, last.end))
     return done
 
 
@@ -169,31 +149,20 @@ def _copies(chunks: Sequence[Chunk]) -> dict[str, str]:
     sequences = lru_cache(4 * _KEYS * _MAX_CANDIDATES)(_sequences)
     for chunk in chunks:
         words = hash(tuple(words_in(chunk.text)))
-        found = exact.setdefault(words, chunk)
-        if found is chunk or _overlap(found, chunk):
-            own = sequences(chunk.text)
-            keys = nsmallest(_KEYS, own)
-            near = {
-                other.chunk_id: other
-                for key in keys
-                for other in by_key[key]
-                if not _overlap(chunk, other)
-            }
-            others = ((other, sequences(other.text)) for other in near.values())
-            alike = (
-                other
-                for other, theirs in others
-                if len(own & theirs) >= _SHARED * len(own | theirs)
-            )
-            found = next(alike, chunk)
-        if found is not chunk:
-            copies[chunk.chunk_id] = found.chunk_id
-            if exact[words] is chunk:
-                del exact[words]
-            continue
-        for key in keys:
-            if len(by_key[key]) < _MAX_CANDIDATES:
-                by_key[key].append(chunk)
+        own = sequences(chunk.text)
+        keys = nsmallest(_KEYS, own)
+        near = [exact[words]] if words in exact else []
+        near += [other for key in keys for other in by_key[key]]
+        others = ((other, sequences(other.text)) for other in near if not _overlap(chunk, other))
+        for other, theirs in others:
+            if len(own & theirs) >= _SHARED * len(own | theirs):
+                copies[chunk.chunk_id] = other.chunk_id
+                break
+        else:
+            exact.setdefault(words, chunk)
+            for key in keys:
+                if len(by_key[key]) < _MAX_CANDIDATES:
+                    by_key[key].append(chunk)
     return copies
 
 

@@ -5,6 +5,7 @@ import json
 import os
 from collections import Counter
 from collections.abc import Callable, Iterator
+from contextlib import ExitStack
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from functools import cached_property
@@ -12,19 +13,18 @@ from pathlib import Path
 from textwrap import shorten
 from typing import Any, Self
 
-from groundset.corpus.chunks import chunk_document, find_copies
+from groundset.corpus.chunks import find_copies
 from groundset.corpus.find import FoundFile, SkippedFile, find_documents
-from groundset.corpus.options import CorpusOptions
+from groundset.corpus.options import ChunkOptions, CorpusOptions
 from groundset.corpus.own import read_own_chunks
 from groundset.corpus.read import MISSING, read_files
-from groundset.files import whole_file
+from groundset.files import check_target, is_stream, json_line, whole_file, whole_text
 from groundset.models.catalogue import file_sha256
-from groundset.options import DEFAULT_EMBEDDER
+from groundset.printing import say
 from groundset.programs.errors import InputError, RunError
 from groundset.programs.text import one_line, plain
 from groundset.programs.types import Chunk, Document
-from groundset.retrieval import embed
-from groundset.retrieval.embed import Embedder
+from groundset.retrieval.embed import open_tokenizer
 
 _FOLDER, _DOCUMENTS, _CHUNKS = "corpus", "documents.parquet", "chunks.parquet"
 _AS_JSON = {"headings", "pages", "captions", "metadata"}  # columns whose values have no fixed form
@@ -72,15 +72,16 @@ class Corpus:
         Raises:
             InputError: no path matches it.
         """
-        documents = {chunk.chunk_id: self.documents[chunk.doc_id] for chunk in self.chunks}
-        is_known = any(fnmatchcase(each.path, prefer) for each in documents.values())
-        if prefer not in ("", NEWEST) and not is_known:
-            raise InputError(f"--prefer {prefer}: no document has such a path")
+        dates = {name: document.last_modified for name, document in self.documents.items()}
+        counts = {name: date.timestamp() if date else 0.0 for name, date in dates.items()}
         if prefer != NEWEST:
-            return lambda name: float(fnmatchcase(documents[name].path, prefer))
-        return lambda name: (
-            changed.timestamp() if (changed := documents[name].last_modified) else 0.0
-        )
+            counts = {
+                name: float(fnmatchcase(document.path, prefer))
+                for name, document in self.documents.items()
+            }
+            if prefer and not any(counts.values()):
+                raise InputError(f"--prefer {prefer}: no document has such a path")
+        return lambda name: counts[self.by_id[name].doc_id]
 
     def order(self, seed: int) -> list[int]:
         """Return the indexes of the chunks in rounds: one of every document, then a second of each,
@@ -166,9 +167,6 @@ def read_corpus(
     *,
     # gets a line for each file that is skipped or lacks something; if verbose, more
     notify: Callable[[str], None],
-    engine: str = "local",  # where files are read: ``local``, ``ray`` or ``ray=ADDRESS``
-    # of the chunkers ``semantic`` and ``token``; by default that of the options
-    embedder: Embedder | None = None,
     on_file: Callable[[], object] = lambda: None,  # is called after each file
 ) -> Corpus:
     """Read documents and cut them into chunks, and read the user's own chunks.
@@ -178,14 +176,15 @@ def read_corpus(
 
     Raises:
         InputError: there is no chunk, or an option is wrong.
+        ModelError: the tokenizer of the chunker cannot be loaded.
     """
     if not options.documents and options.chunks is None:
         raise InputError("no documents: name files or folders, or --chunks FILE")
     corpus = Corpus({}, [])
+    if options.chunker == "token":
+        open_tokenizer(options.embedder)  # here, where it can be pulled and refused
     if options.documents:
-        _read_documents(
-            corpus, options, notify, engine, _chunking_embedder(options, embedder), on_file
-        )
+        _read_documents(corpus, options, notify, on_file)
         copies = find_copies(corpus.chunks)
         corpus.dropped["copies"] = len(copies)
         corpus.chunks = [chunk for chunk in corpus.chunks if chunk.chunk_id not in copies]
@@ -211,27 +210,19 @@ def _add_own_chunks(corpus: Corpus, file: Path) -> None:
         corpus.chunks.append(chunk)
 
 
-def _chunking_embedder(options: CorpusOptions, embedder: Embedder | None) -> Embedder | None:
-    if options.chunker not in ("semantic", "token"):
-        return None  # others can work in other processes
-    return embedder or embed.open_embedder(getattr(options, "embedder", DEFAULT_EMBEDDER))
-
-
 def _read_documents(
     corpus: Corpus,
     options: CorpusOptions,
     notify: Callable[[str], None],
-    engine: str,
-    embedder: Embedder | None,
     on_file: Callable[[], object],
 ) -> None:
     files, corpus.skipped = find_documents(options.documents, options.exclude)
-    contents = read_files(files, None if embedder else options, engine, options.columns)
+    contents = read_files(files, options)
     first_paths: dict[bytes, str] = {}  # by a hash of the text
     for (file, path), content in zip(files, contents, strict=True):
         on_file()
         document, reason = content.document, content.reason
-        if reason == MISSING and engine != "local" and file.exists():
+        if reason == MISSING and options.engine != "local" and file.exists():
             raise InputError(
                 f"{file}: not found by a node of the cluster; use a folder that all share"
             )
@@ -242,13 +233,12 @@ def _read_documents(
         if reason or document is None:
             corpus.skipped.append(SkippedFile(path, reason))
             continue
-        chunks, short = content.chunks, content.short
-        if chunks is None:
-            chunks, short = chunk_document(document, options, embedder)
         corpus.documents[document.doc_id] = document
-        corpus.chunks += chunks
-        corpus.dropped["too short"] += len(short)
-        dropped = (f"too short: {shorten(text, _SHOWN, placeholder=' …')}" for text in short)
+        corpus.chunks += content.chunks
+        corpus.dropped["too short"] += len(content.short)
+        dropped = (
+            f"too short: {shorten(text, _SHOWN, placeholder=' …')}" for text in content.short
+        )
         details = [*content.left_out, *dropped] if options.verbose else []
         for line in filter(None, [content.note, *details]):
             notify(f"{path}: {line}")
@@ -261,7 +251,54 @@ def _why_empty(corpus: Corpus) -> str:
         return f"no chunk is left: {corpus.dropped['too short']} are too short; see --min-length"
     if not corpus.skipped:
         return NO_DOCUMENTS
-    reasons = [f"{path}: {reason}" for path, reason in corpus.skipped]
-    if more := reasons[_NAMED_FILES:]:
-        reasons[_NAMED_FILES:] = [f"and {len(more)} more files"]
+    reasons = [f"{path}: {reason}" for path, reason in corpus.skipped[:_NAMED_FILES]]
     return f"no document could be read: {'; '.join(reasons)}"
+
+
+def cut(options: CorpusOptions) -> Corpus:
+    """Cut the documents and return them with their chunks; what is skipped is named on standard
+    error.
+
+    Raises:
+        InputError: there are no chunks.
+    """
+    return read_corpus(options, notify=lambda line: say(line, err=True))
+
+
+def chunk(options: ChunkOptions) -> None:
+    """Cut the documents, write the chunks and the texts of the documents beside them, and print the
+    counts.
+
+    Raises:
+        InputError: there are no chunks, or a file cannot be written.
+    """
+    out = options.out
+    # FILE.docs.jsonl for FILE.jsonl; chunks on a stream are without them.
+    targets = [out]
+    if not is_stream(out):
+        targets.append(out.with_name(f"{out.name.removesuffix('.jsonl')}.docs.jsonl"))
+    found, _ = find_documents(options.documents, options.exclude)
+    read = {file.resolve() for file in (options.chunks, *(file for file, _ in found)) if file}
+    for target in targets:
+        check_target(target)
+        if target.resolve() in read:
+            raise InputError(
+                f"--out {out}: would replace {target}, which is read; name another file"
+            )
+    corpus = cut(options)
+    chunks = (
+        each.model_dump(mode="json", exclude=None if each.metadata else {"metadata"})
+        for each in corpus.chunks
+    )
+    texts = (
+        each.model_dump(include={"doc_id", "path", "title", "text"})
+        for each in corpus.documents.values()
+    )
+    # Both are written completely before either takes its name; chunks never exist without their
+    # documents.
+    with ExitStack() as stack:
+        for target, rows in zip(targets, (chunks, texts), strict=False):
+            stack.enter_context(whole_text(target)).writelines(map(json_line, rows))
+    dropped = f"dropped: {corpus.dropped['too short']} too short, {corpus.dropped['copies']} copies"
+    counts = f"{len(corpus.chunks)} chunks from {len(corpus.documents)} documents"
+    say(f"{counts} ({dropped}; skipped files: {len(corpus.skipped)}).", err=is_stream(out))

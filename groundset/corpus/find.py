@@ -4,7 +4,7 @@
 # none; pathlib raises
 
 import os
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from fnmatch import fnmatchcase
 from itertools import takewhile
 from pathlib import Path, PurePosixPath
@@ -30,6 +30,18 @@ class FoundFile(NamedTuple):
     path: str
 
 
+class _Entry(NamedTuple):
+    """A file that was found, the folder that its name is relative to, and why it is skipped."""
+
+    file: Path
+    root: Path
+    reason: str = ""
+
+    @property
+    def name(self) -> str:
+        return portable(self.file.relative_to(self.root).as_posix())
+
+
 def find_documents(
     paths: Sequence[str | Path], exclude: Sequence[str] = ()
 ) -> tuple[list[FoundFile], list[SkippedFile]]:
@@ -44,45 +56,38 @@ def find_documents(
     Raises:
         InputError: a path does not exist, or a glob matches nothing.
     """
-    skipped: list[SkippedFile] = []
-    matched: set[str] = set()  # of the globs in ``exclude``
-    found: dict[
-        str, tuple[Path, Path]
-    ] = {}  # by what they lead to: the file, and the folder that names it
+    entries: list[_Entry] = []
     for argument in map(Path, paths):
         try:
-            expanded = list(_expand(argument, skipped))
+            entries += _expand(argument)
         except (OSError, ValueError) as error:
             reason = getattr(error, "strerror", None) or str(error)
             raise InputError(f"{argument}: cannot be searched for documents: {reason}") from error
-        matching = [_matching(_below(file, root), exclude) for file, root in expanded]
-        matched.update(*matching)
-        kept = [each for each, globs in zip(expanded, matching, strict=True) if not globs]
-        # a file gives its name, not a link
-        for file, root in sorted(kept, key=lambda each: os.path.islink(each[0])):
-            first, _ = found.setdefault(os.path.realpath(file), (file, root))
-            if os.path.islink(file) and first != file:
-                skipped.append(
-                    SkippedFile(_below(file, root), "link to a file that is read by itself")
-                )
-    if idle := [glob for glob in exclude if glob not in matched]:
+    excluded = [_matching(entry.name, exclude) for entry in entries]
+    for glob in set(exclude).difference(*excluded):
         raise InputError(
-            f"--exclude {idle[0]}: no file or folder below the given ones has this name or path"
+            f"--exclude {glob}: no file or folder below the given ones has this name or path"
         )
-    names = [_below(file, root) for file, root in found.values()]
-    if len(set(names)) < len(names):  # folders with the same names in them: name the folders, too
-        common = Path(os.path.commonpath([root.absolute() for _, root in found.values()]))
-        names = [_below(file.absolute(), common) for file, _ in found.values()]
-    files = [FoundFile(file, name) for (file, _), name in zip(found.values(), names, strict=True)]
+    kept = [entry for entry, globs in zip(entries, excluded, strict=True) if not globs]
+    skipped = [SkippedFile(entry.name, entry.reason) for entry in kept if entry.reason]
+    found: dict[str, _Entry] = {}  # by what they lead to; a file gives its name, not a link
+    for entry in sorted(kept, key=lambda entry: os.path.islink(entry.file)):
+        if not entry.reason:
+            found.setdefault(os.path.realpath(entry.file), entry)
+    if len({entry.name for entry in found.values()}) < len(found):
+        # Folders have the same names in them: name the folders, too.
+        common = Path(os.path.commonpath([entry.root.absolute() for entry in found.values()]))
+        found = {key: _Entry(entry.file.absolute(), common) for key, entry in found.items()}
+    files = [FoundFile(entry.file, entry.name) for entry in found.values()]
     return sorted(files, key=lambda each: (each.path, str(each.file))), skipped
 
 
-def _expand(argument: Path, skipped: list[SkippedFile]) -> Iterator[tuple[Path, Path]]:
-    """Yield the files of one argument and the folder their paths are relative to."""
+def _expand(argument: Path) -> Iterator[_Entry]:
+    """Yield the files of one argument."""
     if argument.is_dir():
-        yield from _walk(argument, argument, skipped)
+        yield from _walk(argument, argument)
     elif argument.exists() or argument.is_symlink():
-        yield argument, argument.parent
+        yield _Entry(argument, argument.parent)
     elif _GLOB & set(str(argument)):
         root = Path(*takewhile(lambda part: not _GLOB & set(part), argument.parts))
         matches = [
@@ -94,36 +99,30 @@ def _expand(argument: Path, skipped: list[SkippedFile]) -> Iterator[tuple[Path, 
             raise InputError(f"no file matches {argument}")
         for match in matches:
             is_folder = match.is_dir() and not match.is_symlink()
-            yield from _walk(match, root, skipped) if is_folder else _usable([match], root, skipped)
+            yield from _walk(match, root) if is_folder else [_inside(match, root)]
     else:
         raise InputError(f"no such file or folder: {argument}")
 
 
-def _walk(folder: Path, root: Path, skipped: list[SkippedFile]) -> Iterator[tuple[Path, Path]]:
-    def note(error: OSError) -> None:
-        skipped.append(
-            SkippedFile(_below(Path(error.filename), root), f"cannot be listed: {error.strerror}")
-        )
-
-    for parent, folders, names in os.walk(folder, onerror=note):
+def _walk(folder: Path, root: Path) -> Iterator[_Entry]:
+    errors: list[OSError] = []
+    for parent, folders, names in os.walk(folder, onerror=errors.append):
         folders[:] = sorted(name for name in folders if name[0] != ".")
         links = [name for name in folders if os.path.islink(Path(parent, name))]
-        paths = (Path(parent, name) for name in sorted((*names, *links)) if name[0] != ".")
-        yield from _usable(paths, root, skipped)
+        for name in sorted((*names, *links)):
+            if name[0] != ".":
+                yield _inside(Path(parent, name), root)
+    for error in errors:
+        yield _Entry(Path(error.filename), root, f"cannot be listed: {error.strerror}")
 
 
-def _usable(
-    paths: Iterable[Path], root: Path, skipped: list[SkippedFile]
-) -> Iterator[tuple[Path, Path]]:
-    """Yield the files among paths, with the root; links to folders, or out of it, are skipped."""
-    for path in paths:
-        is_inside = Path(os.path.realpath(path)).is_relative_to(os.path.realpath(root))
-        if os.path.exists(path) and not is_inside:
-            skipped.append(SkippedFile(_below(path, root), "link that leads out of the folder"))
-        elif os.path.isdir(path):
-            skipped.append(SkippedFile(_below(path, root), "links to folders are not followed"))
-        else:
-            yield path, root
+def _inside(path: Path, root: Path) -> _Entry:
+    """Return what is found in a folder; links to folders, or out of it, are skipped."""
+    is_inside = Path(os.path.realpath(path)).is_relative_to(os.path.realpath(root))
+    if os.path.exists(path) and not is_inside:
+        return _Entry(path, root, "link that leads out of the folder")
+    is_folder = os.path.isdir(path)
+    return _Entry(path, root, "links to folders are not followed" if is_folder else "")
 
 
 def _matching(path: str, globs: Sequence[str]) -> set[str]:
@@ -135,10 +134,6 @@ def _matching(path: str, globs: Sequence[str]) -> set[str]:
         for glob in globs
         if any(fnmatchcase(name, glob.removeprefix("**/").strip("/")) for name in names)
     }
-
-
-def _below(path: Path, root: Path) -> str:
-    return portable(path.relative_to(root).as_posix())
 
 
 def portable(path: str) -> str:

@@ -1,36 +1,23 @@
-"""The options of a corpus: which documents, and how they are cut into chunks; and `groundset
-chunk`.
-"""
+"""The options of a corpus: which documents, and how they are cut into chunks."""
 
-from contextlib import ExitStack
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
+from typing import Annotated, Any, Literal, Self
 
 from pydantic import BeforeValidator, PlainValidator, model_validator
 
-from groundset.corpus.find import find_documents
-from groundset.corpus.parsing import SUFFIXES
-from groundset.files import check_target, is_stream, json_line, whole_text
 from groundset.options import DEFAULT_EMBEDDER, Options, named, option
-from groundset.printing import say
-from groundset.programs.errors import InputError
-
-if TYPE_CHECKING:
-    from groundset.corpus.corpus import Corpus
 
 
-def _parse_columns(value: Any) -> Any:
-    if not isinstance(value, str):
-        return value
-    pairs = [part.partition("=") for part in value.split(",")]
-    named = {role.strip(): name.strip() for role, _, name in pairs}
-    if named.keys() != {"question", "answer"} or not all(named.values()):
-        raise ValueError("name both, such as question=Subject,answer=Resolution")
-    return named
+def _pairs(given: Any) -> dict[str, Any]:
+    """Return a text such as ``a=b,c=d`` as a mapping, and a mapping as it is."""
+    if not isinstance(given, str):
+        return dict(given)
+    parts = (part.partition("=") for part in given.split(","))
+    return {name.strip(): value.strip() for name, _, value in parts}
 
 
-_Columns = Annotated[dict[str, str], BeforeValidator(_parse_columns)]
-ChunkerName = Literal["recursive", "sentence", "word", "token", "semantic"]
+_Columns = Annotated[dict[Literal["question", "answer"], str], BeforeValidator(_pairs)]
+ChunkerName = Literal["recursive", "sentence", "word", "token"]
 _SIZES = {"word": 200, "token": 256}
 
 
@@ -41,11 +28,8 @@ def parse_readers(given: Any) -> Any:
     Raises:
         ValueError: it has another form, or a function that no other process can import.
     """
-    if isinstance(given, str):
-        pairs = [part.partition("=")[::2] for part in given.split(",")]
-    else:
-        pairs = [(suffix, named(function)) for suffix, function in dict(given).items()]
-    for suffix, name in pairs:
+    readers = {suffix.lower(): str(named(function)) for suffix, function in _pairs(given).items()}
+    for suffix, name in readers.items():
         module, _, function = name.partition(":")
         if not (suffix.startswith(".") and module and function):
             raise ValueError("write .SUFFIX=package.module:name")
@@ -54,7 +38,7 @@ def parse_readers(given: Any) -> Any:
                 f"{function}: files are read in other processes, so it must stand at the top of a"
                 " module that they can import"
             )
-    return {suffix.lower(): str(name) for suffix, name in pairs}
+    return readers
 
 
 Readers = Annotated[
@@ -86,7 +70,7 @@ class CorpusOptions(Options):
     chunker: ChunkerName = option("recursive", "How documents are cut.", cuts=True)
     chunk_size: int | None = option(
         None,
-        "Size in characters (recursive, sentence, semantic), words (word) or tokens (token).",
+        "Size in characters (recursive, sentence), words (word) or tokens (token).",
         shown="1000 characters, 200 words, 256 tokens",
         ge=1,
         cuts=True,
@@ -109,6 +93,18 @@ class CorpusOptions(Options):
         cuts=True,
         private=True,
     )
+    embedder: str = option(
+        DEFAULT_EMBEDDER,
+        "The embedding model; the token chunker counts its tokens.",
+        metavar="MODEL",
+        min_length=1,
+        free=True,
+    )
+    engine: str = option(
+        "local",
+        "Where files are read and chunks embedded: local, or ray=ADDRESS.",
+        free=True,
+    )
     verbose: bool = option(
         False, "Name what is left out, and print a local model's log.", short="-v", free=True
     )
@@ -128,16 +124,7 @@ class CorpusOptions(Options):
         return self.chunk_size or _SIZES.get(self.chunker, 1000)
 
 
-class CutOptions(CorpusOptions):
-    """Cut documents into chunks, without a language model."""
-
-    embedder: str = option(
-        DEFAULT_EMBEDDER, "The model of the semantic and the token chunker.", metavar="MODEL"
-    )
-    engine: str = option("local", "Where files are read: local, ray, or ray=ADDRESS.")
-
-
-class ChunkOptions(CutOptions):
+class ChunkOptions(CorpusOptions):
     """Cut documents into chunks, without a language model.
 
     The texts of the documents are written beside the chunks, to FILE.docs.jsonl; each chunk is its
@@ -146,55 +133,3 @@ class ChunkOptions(CutOptions):
     """
 
     out: Path = option(..., "The file of the chunks; - for standard output.", metavar="FILE.jsonl")
-
-
-def cut(options: CutOptions) -> "Corpus":
-    """Cut the documents and return them with their chunks; what is skipped is named on standard
-    error.
-
-    Raises:
-        InputError: there are no chunks.
-    """
-    from groundset.corpus.corpus import read_corpus
-
-    return read_corpus(options, notify=lambda line: say(line, err=True), engine=options.engine)
-
-
-def chunk(options: ChunkOptions) -> None:
-    """Cut the documents, write the chunks and the texts of the documents beside them, and print the
-    counts.
-
-    Raises:
-        InputError: there are no chunks, or a file cannot be written.
-    """
-    out = options.out
-    # FILE.docs.jsonl for FILE.jsonl; chunks on a stream are without them.
-    targets = [out]
-    if not is_stream(out):
-        targets.append(out.with_name(f"{out.name.removesuffix('.jsonl')}.docs.jsonl"))
-    found, _ = find_documents(options.documents, options.exclude)
-    known = {*SUFFIXES, *options.readers}
-    read = [options.chunks, *(file for file, _ in found if file.suffix.lower() in known)]
-    for target in targets:
-        check_target(target)
-        if target.resolve() in {path.resolve() for path in read if path}:
-            raise InputError(
-                f"--out {out}: would replace {target}, which is read; name another file"
-            )
-    corpus = cut(options)
-    chunks = (
-        each.model_dump(mode="json", exclude=None if each.metadata else {"metadata"})
-        for each in corpus.chunks
-    )
-    texts = (
-        each.model_dump(include={"doc_id", "path", "title", "text"})
-        for each in corpus.documents.values()
-    )
-    # Both are written completely before either takes its name; chunks never exist without their
-    # documents.
-    with ExitStack() as stack:
-        for target, rows in zip(targets, (chunks, texts), strict=False):
-            stack.enter_context(whole_text(target)).writelines(map(json_line, rows))
-    dropped = f"dropped: {corpus.dropped['too short']} too short, {corpus.dropped['copies']} copies"
-    counts = f"{len(corpus.chunks)} chunks from {len(corpus.documents)} documents"
-    say(f"{counts} ({dropped}; skipped files: {len(corpus.skipped)}).", err=is_stream(out))

@@ -10,14 +10,13 @@ the chunks are joined, and the offsets are kept in their metadata.
 
 import hashlib
 from collections.abc import Iterable, Mapping, Sequence
-from datetime import datetime
 from itertools import accumulate
 from pathlib import Path
 from typing import Any
 
 from groundset.corpus.find import portable
 from groundset.corpus.parsing import name_title
-from groundset.corpus.read import document_id, modified
+from groundset.corpus.read import document_id
 from groundset.files import write_rows
 from groundset.programs.errors import InputError
 from groundset.programs.text import composed
@@ -53,21 +52,13 @@ def read_own_chunks(file: Path) -> tuple[list[Document], list[Chunk]]:
     readers = {".jsonl": jsonl_rows, ".parquet": parquet_rows}
     if file.suffix.lower() not in readers:
         raise InputError(f"--chunks {file}: name a .jsonl or .parquet file")
-    try:
-        rows = readers[file.suffix.lower()](file)
-        documents, chunks = rebuilt(rows, portable(file.name), modified(file))
-    except OSError as error:
-        raise InputError(
-            f"--chunks {file}: cannot be read: {(error.strerror or str(error)).lower()}"
-        ) from error
+    documents, chunks = rebuilt(readers[file.suffix.lower()](file), portable(file.name))
     if not chunks:
         raise InputError(f"--chunks {file}: holds no chunks")
     return documents, chunks
 
 
-def rebuilt(
-    rows: Iterable[Row], corpus: str, last_modified: datetime | None = None
-) -> tuple[list[Document], list[Chunk]]:
+def rebuilt(rows: Iterable[Row], corpus: str) -> tuple[list[Document], list[Chunk]]:
     """Return the documents that the chunks in rows come from, and these in the order of the rows,
     each once; ``corpus`` is the path of chunks without one.
 
@@ -80,27 +71,23 @@ def rebuilt(
         chunk = chunk_of(where, fields)
         before, known = found.setdefault(chunk.chunk_id, (where, chunk))
         if known is chunk:
-            sources.setdefault(chunk.doc_id or chunk.path or chunk.chunk_id, []).append(chunk)
+            sources.setdefault(chunk.doc_id, []).append(chunk)
         elif known.text != chunk.text:
             raise InputError(f"{where}: chunk {chunk.chunk_id} has another text in {before}")
     documents, placed = [], {}
-    for chunks in sources.values():
-        first = chunks[0]
-        doc_id, path, title = first.doc_id, first.path or corpus, first.title
-        joined = _SEPARATOR.join(chunk.text for chunk in chunks)
-        if first.path:
-            doc_id, title = doc_id or document_id(path, joined), title or name_title(path)
-        about = {"doc_id": doc_id or first.chunk_id, "path": path}
+    for doc_id, chunks in sources.items():
+        about = {"path": chunks[0].path or corpus, "doc_id": doc_id}
+        title = chunks[0].title or name_title(chunks[0].path)
         text = _text_from_offsets(chunks)
         if text is None:
+            text = _SEPARATOR.join(chunk.text for chunk in chunks)
             starts = [0, *accumulate(len(chunk.text) + len(_SEPARATOR) for chunk in chunks)]
         else:
             starts = [chunk.metadata.pop(OFFSETS)[0] for chunk in chunks]
         for chunk, start in zip(chunks, starts, strict=False):
             place = {"title": chunk.title or title, "start": start, "end": start + len(chunk.text)}
             placed[chunk.chunk_id] = chunk.model_copy(update=about | place)
-        text = joined if text is None else text
-        documents.append(Document(**about, title=title, text=text, last_modified=last_modified))
+        documents.append(Document(**about, title=title, text=text))
     return documents, [placed[name] for name in found]
 
 
@@ -110,29 +97,35 @@ def chunk_of(where: str, fields: Mapping[str, Any]) -> Chunk:
     Raises:
         InputError: the row is invalid; the message begins with ``where``.
     """
-    metadata, of_document, source = metadata_of(where, fields), {}, fields
-    names, names_of_text = ("chunk_id", "doc_id"), ("text", "contents")
-    if fields.get("chunk_id") is None:
-        of_document = source = metadata
-        names, names_of_text = ("doc_id", "document_id"), ("contents", "text")
+    metadata = metadata_of(where, fields)
+    if fields.get("chunk_id") is None:  # a row of AutoRAG's
+        fields = {
+            **fields,
+            "chunk_id": required(where, fields, "doc_id"),
+            "doc_id": metadata.get("document_id"),
+            "title": fields.get("title") or metadata.get("title"),
+        }
         metadata = {
             name: value
             for name, value in metadata.items()
             if name not in OF_AUTORAG and value is not None
         }
-    text = composed(required(where, fields, *names_of_text))
-    span = span_of(where, fields)
-    offsets = metadata_of(where, {"metadata": {OFFSETS: list(span)}}) if span else {}
+    if span := span_of(where, fields):
+        metadata = metadata | metadata_of(where, {"metadata": {OFFSETS: list(span)}})
+    chunk_id = required(where, fields, "chunk_id")
+    path = optional(where, fields, "path") or ""
+    named = optional(where, fields, "doc_id")
+    text = composed(required(where, fields, "contents", "text"))
     return Chunk(
-        chunk_id=required(where, fields, names[0]),
-        doc_id=optional(where, source, names[1]) or "",
-        path=optional(where, fields, "path") or "",
-        title=optional(where, fields, "title") or optional(where, of_document, "title") or "",
+        chunk_id=chunk_id,
+        doc_id=named or (document_id(path, "") if path else chunk_id),
+        path=path,
+        title=optional(where, fields, "title") or "",
         headings=headings_of(where, fields),
         start=0,
         end=len(text),
         text=text,
-        metadata=metadata | offsets,
+        metadata=metadata,
     )
 
 

@@ -6,15 +6,14 @@ a paragraph before or after it that starts with words such as "Table 3" in a kno
 is marked as a caption in HTML.
 
 A listing, of sources, links or contents, is left out. It is a section whose heading names it in a
-known language ("References") and whose lines are hardly ever sentences; the sections at the end of
-the document behind it if none of them has a sentence (navigation); or several consecutive lines of
-a table of contents, which end with dots and a page number.
+known language ("References") and whose lines are hardly ever sentences; or the sections at the end
+of the document behind it if none of them has a sentence (navigation).
 """
 
 import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Collection, Iterator, Sequence
-from itertools import groupby, pairwise
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 from groundset.corpus.chunkers import FENCE, Span, blocks, heading_end, is_indented, line_spans
@@ -35,7 +34,6 @@ _NUMBER = r"(?:[A-Z]{1,2}[.-]?)?\d{1,3}(?:[.–-]\d{1,3})*[a-zA-Z]?|[IVXLC]{1,6}
 _AFTER = r"\s?[.:–—|)*_-]|\s*\Z|\s+[^a-zß-ÿ\s]"
 _EDGES = re.compile(r"^[\W\d_]+|[\W_]+$")
 _ITEM = re.compile(r"(?:[-*+•·|]|\(?\d{1,3}[.)]|\(?[a-z][.)]|\[\^?\w{1,4}\]:?)\s+")
-_LEADERS = re.compile(r"(?:\. ?){4,}\d{1,4}\Z")
 _ENDING = (
     60  # characters at the end of a line in which patterns are searched, because lines can be long
 )
@@ -46,7 +44,6 @@ _MAX_NAME = 60  # characters
 _MIN_SENTENCE = 40  # characters; shorter lines may be titles or names
 _LOWER_CASE = 0.5  # of the words of a sentence: it has 8 in 10 in English, 6 in 10 in German
 _MAX_SENTENCES = 0.2  # of the characters of a list
-_MIN_LEADERS = 3  # lines of a table of contents
 _LABELS = "|".join(language.table_label for language in LANGUAGES.values())
 _LABEL = re.compile(rf"(?i:{_LABELS})\s?(?:(?>{_NUMBER})(?:{_AFTER})|:)")
 _NAMES = frozenset().union(*(language.listings for language in LANGUAGES.values()))
@@ -155,7 +152,7 @@ def _shown(text: str) -> str:
 def text_spans(document: Document) -> list[Span]:
     """Return the parts of a document that are no lists of sources, links or contents."""
     spans, start = [], 0
-    for listing in sorted([*_named_sections(document), *_leaders(document.text)]):
+    for listing in sorted(_named_sections(document)):
         spans.append(Span(start, listing.start))
         start = max(start, listing.end)
     spans.append(Span(start, len(document.text)))
@@ -212,15 +209,3 @@ def _is_sentence(line: str) -> bool:
     words = _WORD.findall(line)
     is_source = any(language.citation.search(line) for language in LANGUAGES.values())
     return not is_source and sum(map(str.islower, words)) >= _LOWER_CASE * len(words)
-
-
-def _leaders(text: str) -> Iterator[Span]:
-    """Yield the consecutive lines of tables of contents."""
-    contents = [
-        (line, text[slice(*line)].rstrip()) for line in line_spans(text, Span(0, len(text)))
-    ]
-    filled = [(line, _LEADERS.search(content[-_ENDING:])) for line, content in contents if content]
-    for is_listed, group in groupby(filled, key=lambda each: each[1] is not None):
-        lines = [line for line, _ in group]
-        if is_listed and len(lines) >= _MIN_LEADERS:
-            yield Span(lines[0].start, lines[-1].end)

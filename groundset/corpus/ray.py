@@ -1,75 +1,65 @@
-"""Work in threads, on a Ray cluster, or on one that is started on this machine, by Ray Data."""
+"""Work in threads, on a Ray cluster, by Ray Data."""
 
 import logging
 import os
-import secrets
 import signal
 import socket
 import sys
 import threading
-from collections.abc import Callable, Generator, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import chdir, contextmanager
-from pathlib import Path
+from tempfile import TemporaryDirectory, TemporaryFile
 from typing import Any
 
 from groundset.bounded import usable_processors
-from groundset.files import working_folder
 from groundset.programs.errors import GroundsetError, InputError
 
-# Ray reads these when it is imported. Without clusters of several machines it listens on the
-# loopback address only. With a token it refuses other users of this machine; one from the
-# environment is not written to the user's home.
-_LOCAL_ONLY = {
-    "RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER": "0",
-    "RAY_AUTH_MODE": "token",
-    "RAY_AUTH_TOKEN": secrets.token_hex(32),
-}
 _ALWAYS = {
     "PYTHONSAFEPATH": "1",
     "RAY_BACKEND_LOG_LEVEL": "fatal",
     "RAY_DEDUP_LOGS_SKIP_REGEX": ".",  # else it prints the deaths of actors to standard output
 }
-_STORE_BYTES = (
-    256 << 20
-)  # results wait there until they are taken; larger ones are moved to the disk
-_TEMPORARY = Path("/tmp")  # names of sockets are short, TMPDIR may not be
 _CONNECT_SECONDS = 5.0
 _ROWS_EACH = 4  # of a block; results are taken by blocks
 
-_is_local = False  # whether this process imported Ray with the variables of `_LOCAL_ONLY`
-
-
 Row = dict[str, Any]
-Work = Callable[[Row], Row]
 
 
-def by_threads(workers: Sequence[Work], rows: Sequence[Row]) -> Generator[Row, None, None]:
-    """Yield what the workers return for each row, in their order; each has a thread of its own."""
-    free, own = iter(workers), threading.local()
+def spread(
+    engine: str, rows: list[Row], most: int, work: type[Any], *arguments: Any
+) -> Iterator[Row]:
+    """Yield what ``work(*arguments)`` returns for each row, in their order.
 
-    def take() -> None:
-        own.work = next(free)
-
-    threads = ThreadPoolExecutor(len(workers), initializer=take)
-    try:
-        yield from threads.map(lambda row: own.work(row), rows)
-    finally:
-        threads.shutdown(cancel_futures=True)
-
-
-def mapped(
-    engine: str, work: type[Any], arguments: Sequence[Any], rows: list[Row]
-) -> Generator[Row, None, None]:
-    """Yield what ``work(*arguments)``, built once in each process of a cluster, returns for each
-    row, in their order.
-
-    The engine is ``ray`` for a cluster on this machine, or ``ray=ADDRESS``.
+    It is built once in each thread, of which there are at most so many, and closed at the end; or
+    in each process of a cluster. The engine is ``local`` or ``ray=ADDRESS``.
 
     Raises:
         InputError: Ray is not installed, or the cluster does not answer.
         GroundsetError: the work failed there.
     """
+    if engine != "local":
+        yield from _by_ray(engine, rows, work, arguments)
+        return
+    own, workers = threading.local(), []
+
+    def begin() -> None:
+        own.work = work(*arguments)
+        workers.append(own.work)
+
+    count = max(1, min(len(rows), usable_processors(), most))
+    threads = ThreadPoolExecutor(count, initializer=begin)
+    try:
+        yield from threads.map(lambda row: own.work(row), rows)
+    finally:
+        for worker in workers:
+            worker.close()
+        threads.shutdown(cancel_futures=True)
+
+
+def _by_ray(
+    engine: str, rows: list[Row], work: type[Any], arguments: Sequence[Any]
+) -> Iterator[Row]:
     with connected(engine):
         import ray
         import ray.data
@@ -98,62 +88,35 @@ def connected(engine: str) -> Iterator[None]:
     Raises:
         InputError: Ray is not installed, or the cluster does not answer.
     """
-    global _is_local
-    name, equals, address = engine.partition("=")
-    if name != "ray" or (equals and not address):
-        raise InputError(f"--engine {engine}: choose local, ray or ray=HOST:PORT")
+    name, _, address = engine.partition("=")
+    if name != "ray" or not address:
+        raise InputError(f"--engine {engine}: choose local or ray=HOST:PORT")
     if "ray" in sys.modules and sys.modules["ray"].is_initialized():
         yield
         return
-    options: dict[str, Any] = {
-        "log_to_driver": False,
-        "logging_level": "error",
-        "configure_logging": False,
-    }
-    with working_folder(_TEMPORARY) as folder:
-        os.environ.update(_ALWAYS)
-        if address:
-            host, _, port = address.rpartition(":")
-            try:
-                if port.isdecimal():  # Ray itself would try for minutes
-                    socket.create_connection((host, int(port)), _CONNECT_SECONDS).close()
-            except (OSError, OverflowError, UnicodeError) as error:
-                cause = getattr(error, "strerror", None) or error
-                raise InputError(
-                    f"--engine {engine}: no cluster answers there ({cause})"
-                ) from error
-            options["address"] = address
-        else:
-            if "ray" in sys.modules and not _is_local:
-                raise InputError(
-                    f"--engine {engine}: Ray was imported before and would listen on all networks"
-                )
-            _is_local = True
-            os.environ.update(_LOCAL_ONLY)
-            options |= {
-                "address": "local",
-                "num_cpus": usable_processors(),
-                "object_store_memory": _STORE_BYTES,
-                "include_dashboard": False,
-                "_temp_dir": str(
-                    folder / "r"
-                ),  # Ray opens it to everybody; the folder around it is private
-            }
-        try:
-            import ray
-        except ImportError as error:
-            raise InputError(
-                f"--engine {engine}: needs Ray; install it with `pip install 'groundset[ray]'`"
-            ) from error
-        try:
-            with _starting(folder):
-                ray.init(**options)
-        except (OSError, RuntimeError, ValueError, ImportError, ray.exceptions.RayError) as error:
-            raise InputError(f"--engine {engine}: cannot connect: {_reason(error)}") from error
-        try:
-            yield
-        finally:
-            ray.shutdown()
+    host, _, port = address.rpartition(":")
+    try:
+        if port.isdecimal():  # Ray itself would try for minutes
+            socket.create_connection((host, int(port)), _CONNECT_SECONDS).close()
+    except (OSError, OverflowError, UnicodeError) as error:
+        cause = getattr(error, "strerror", None) or error
+        raise InputError(f"--engine {engine}: no cluster answers there ({cause})") from error
+    os.environ.update(_ALWAYS)
+    try:
+        import ray
+    except ImportError as error:
+        raise InputError(
+            f"--engine {engine}: needs Ray; install it with `pip install 'groundset[ray]'`"
+        ) from error
+    try:
+        with _starting():
+            ray.init(address, log_to_driver=False, logging_level="error", configure_logging=False)
+    except (OSError, RuntimeError, ValueError, ImportError, ray.exceptions.RayError) as error:
+        raise InputError(f"--engine {engine}: cannot connect: {_reason(error)}") from error
+    try:
+        yield
+    finally:
+        ray.shutdown()
 
 
 def _reason(error: Exception) -> str:
@@ -164,7 +127,7 @@ def _reason(error: Exception) -> str:
 
 
 @contextmanager
-def _starting(folder: Path) -> Iterator[None]:
+def _starting() -> Iterator[None]:
     """Keep Ray, in the block, from the working folder, which its processes would import from, and
     from this process.
 
@@ -174,8 +137,8 @@ def _starting(folder: Path) -> Iterator[None]:
     handler = signal.getsignal(signal.SIGTERM)
     errors = os.dup(2)
     try:
-        with chdir(folder), open(os.devnull, "wb") as nowhere:  # noqa: PTH123 - a descriptor is needed
-            os.dup2(nowhere.fileno(), 2)
+        with TemporaryDirectory() as folder, chdir(folder), TemporaryFile() as unread:
+            os.dup2(unread.fileno(), 2)
             yield
     finally:
         os.dup2(errors, 2)

@@ -4,6 +4,7 @@ with a reason.
 
 import hashlib
 import json
+import os
 import re
 import sys
 import unicodedata
@@ -11,12 +12,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from pkgutil import resolve_name
-from types import MappingProxyType
 from typing import Any
 
 from pydantic import BaseModel
 
-from groundset.bounded import BoundedProcess, LimitError, usable_processors
+from groundset.bounded import BoundedProcess, LimitError
 from groundset.corpus.chunks import chunk_document
 from groundset.corpus.find import FoundFile
 from groundset.corpus.options import CorpusOptions
@@ -30,7 +30,7 @@ from groundset.corpus.parsing import (
     suffix_of,
     telling_title,
 )
-from groundset.corpus.ray import by_threads, mapped
+from groundset.corpus.ray import spread
 from groundset.options import imported
 from groundset.programs.types import Chunk, Document
 
@@ -39,8 +39,7 @@ from groundset.programs.types import Chunk, Document
 MAX_FILE_MB = 256
 LIMITS = {"memory_mb": 1024, "output_mb": 256}
 SECONDS = 30
-SECONDS_PER_MB = 20
-SECONDS_PER_MB_OF_PDF = 100
+SECONDS_PER_MB = 100
 MIN_CHARACTERS = 20  # letters and digits of a document worth asking about
 MISSING = "broken link"
 _MENDS = dict.fromkeys((".tex", ".xml", ".mediawiki"), "; convert it with pandoc, to .md")
@@ -55,9 +54,7 @@ class ReadFile(BaseModel):
     """A document with its chunks, or the reason why it is skipped."""
 
     document: Document | None = None
-    chunks: list[Chunk] | None = (
-        None  # None if they are to be cut by the process that has the embedder
-    )
+    chunks: list[Chunk] = []
     short: list[str] = []  # the chunks that were dropped as too short
     left_out: list[str] = []  # what of the document is not in its text
     note: str = ""  # what the user should know about the document
@@ -66,9 +63,7 @@ class ReadFile(BaseModel):
 
 def read_files(
     files: Sequence[FoundFile],
-    options: CorpusOptions | None,  # how to cut the documents; None leaves it to this process
-    engine: str,  # ``local``, ``ray`` or ``ray=ADDRESS``
-    columns: Mapping[str, str] = MappingProxyType({}),  # of questions and answers in tables
+    options: CorpusOptions,
 ) -> Iterator[ReadFile]:
     """Yield what is in each file, in their order; read by processes of this machine, or by a Ray
     cluster.
@@ -76,29 +71,16 @@ def read_files(
     Raises:
         InputError: the cluster does not answer.
     """
-    cut = options and options.model_dump(include=options.with_fact("cuts") - {"columns"})
+    cut = options.model_dump(include=options.with_fact("cuts") | {"embedder"})
     functions = {
         suffix: (name, _folder_of(imported(name, "--readers")))
-        for suffix, name in (options.readers if options else {}).items()
+        for suffix, name in options.readers.items()
     }
-    about = {"cut": cut, "columns": dict(columns), "readers": functions}
+    about = {"cut": cut, "readers": functions}
     requests = [{"path": str(file.absolute()), "name": name, **about} for file, name in files]
     rows = [{"request": json.dumps(request)} for request in requests]
-    readers = []
-    if engine == "local":
-        most = min(len(files), usable_processors(), _MAX_PROCESSES)
-        readers = [Reader() for _ in range(max(1, most))]
-        answers = by_threads(readers, rows)
-    else:
-        answers = mapped(engine, Reader, (), rows)
-    try:
-        yield from (ReadFile.model_validate_json(row["answer"]) for row in answers)
-    finally:
-        for reader in readers:
-            reader.process.kill()
-        answers.close()  # it waits for its threads
-        for reader in readers:
-            reader.process.end()
+    for row in spread(options.engine, rows, _MAX_PROCESSES, Reader):
+        yield ReadFile.model_validate_json(row["answer"])
 
 
 class Reader:
@@ -106,40 +88,40 @@ class Reader:
 
     def __init__(self) -> None:
         """Start no process yet."""
-        self.process = BoundedProcess(f"{__name__}:{read_document.__name__}", **LIMITS)
+        self._process = BoundedProcess(f"{__name__}:{read_document.__name__}", **LIMITS)
 
     def __call__(self, row: dict[str, Any]) -> dict[str, Any]:
         """Read the file of a row."""
-        return {"answer": json.dumps(self._read(json.loads(row["request"])))}
-
-    def _read(self, request: dict[str, Any]) -> Any:
-        is_pdf = request["name"].lower().endswith(".pdf")
+        request = json.loads(row["request"])
+        path = request["path"]
+        size = os.path.getsize(path) if os.path.isfile(path) else 0  # noqa: PTH113, PTH202 - pathlib raises
+        megabytes = min(size / (1 << 20), MAX_FILE_MB)
         try:
-            megabytes = min(Path(request["path"]).stat().st_size / (1 << 20), MAX_FILE_MB)
-            each = SECONDS_PER_MB_OF_PDF if is_pdf else SECONDS_PER_MB
-            return self.process(request, SECONDS + each * megabytes)
-        except FileNotFoundError:
-            return {"reason": MISSING}
-        except OSError as error:
-            return {"reason": _unreadable(error)}
+            answer = self._process(request, SECONDS + SECONDS_PER_MB * megabytes)
         except LimitError as error:
-            return {"reason": f"reading it {error}"}
+            answer = {"reason": f"reading it {error}"}
+        return {"answer": json.dumps(answer)}
+
+    def close(self) -> None:
+        """End the process."""
+        self._process.kill()
 
 
 def read_document(request: dict[str, Any]) -> dict[str, Any]:
     """Read the document in a file and cut it; argument and result are JSON."""
     file, name = Path(request["path"]), request["name"]
     suffix = suffix_of(name)
+    options = CorpusOptions(**request["cut"])
     try:
         parsed = _parsed(file, suffix, request["readers"].get(suffix))
         if suffix in (".csv", ".tsv"):
-            parsed = _with_columns(parsed, request["columns"])
+            parsed = _with_columns(parsed, options.columns)
     except UnparsableError as error:
         return {"reason": str(error)}
     except RecursionError:
         return {"reason": "nested too deep"}
     except OSError as error:
-        return {"reason": _unreadable(error)}
+        return {"reason": f"unreadable: {(error.strerror or str(error)).lower()}"}
     document = Document(
         doc_id=document_id(name, parsed.text),
         path=name,
@@ -148,11 +130,10 @@ def read_document(request: dict[str, Any]) -> dict[str, Any]:
         headings=tuple(parsed.headings),
         pages=tuple(parsed.pages),
         captions=tuple(parsed.captions),
-        last_modified=modified(file),
+        last_modified=datetime.fromtimestamp(file.stat().st_mtime, UTC),
     )
     found = ReadFile(document=document, note=parsed.note, left_out=list(parsed.left_out))
-    if request["cut"]:
-        found.chunks, found.short = chunk_document(document, CorpusOptions(**request["cut"]))
+    found.chunks, found.short = chunk_document(document, options)
     return found.model_dump(mode="json")
 
 
@@ -168,16 +149,6 @@ def _with_columns(parsed: Parsed, columns: Mapping[str, str]) -> Parsed:
     return parsed._replace(text=f"{header}\n{rows}", note=note)
 
 
-def modified(file: Path) -> datetime | None:
-    """Return when a file was changed last; None for a date that Python cannot hold, which file
-    systems can.
-    """
-    try:
-        return datetime.fromtimestamp(file.stat().st_mtime, UTC)
-    except (ValueError, OverflowError):
-        return None
-
-
 def _folder_of(function: Any) -> str:
     """Return the folder that the package of a function is imported from."""
     module = sys.modules[function.__module__]
@@ -186,7 +157,7 @@ def _folder_of(function: Any) -> str:
 
 def _parsed(file: Path, suffix: str, reader: Sequence[str] | None) -> Parsed:
     if not file.is_file():
-        raise UnparsableError("not a regular file")
+        raise UnparsableError("not a regular file" if file.exists() else MISSING)
     if not reader and suffix.removesuffix(".erb") not in SUFFIXES:
         raise UnparsableError(f"unsupported type {suffix}{_MENDS.get(suffix, '')}")
     if file.stat().st_size > MAX_FILE_MB << 20:
@@ -200,10 +171,6 @@ def _parsed(file: Path, suffix: str, reader: Sequence[str] | None) -> Parsed:
     if sum(map(str.isalnum, parsed.text)) < MIN_CHARACTERS:
         raise UnparsableError("too little text")
     return parsed
-
-
-def _unreadable(error: OSError) -> str:
-    return f"unreadable: {(error.strerror or str(error)).lower()}"
 
 
 def document_id(path: str, text: str) -> str:

@@ -20,8 +20,9 @@ import warnings
 from collections import OrderedDict
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -36,6 +37,9 @@ from groundset.models.catalogue import (
 from groundset.models.fetch import Notify, explained, online, pull, say_err
 from groundset.options import near_matches
 from groundset.programs.errors import ModelError, UnknownModelError, first_line
+
+if TYPE_CHECKING:
+    from tokenizers import Tokenizer
 
 Vectors = NDArray[np.float32]
 
@@ -60,8 +64,6 @@ class Embedder:
             name,
             sha256,
         )  # what the user called it, and the hash of its weights
-        # Of the library tokenizers, for counting and chunking.
-        self.tokenizer: Any = getattr(model.tokenizer, "backend_tokenizer", model.tokenizer)
         self._model = model
         self._lock = threading.Lock()  # fast tokenizers are not thread-safe
         self._kept: OrderedDict[str, Vectors] = OrderedDict()
@@ -133,13 +135,38 @@ def open_embedder(spec: str, *, notify: Notify = say_err) -> Embedder:
         UnknownModelError: there is no such model, or its files cannot be loaded.
         ModelError: it cannot be downloaded or verified.
     """
-    if spec in CATALOGUE:
-        sha256, folder = get_entry(spec, "embedder").sha256, pull(spec, notify=notify)
-    else:
-        known = f"neither an embedder of the catalogue{near_matches(spec, CATALOGUE)} nor"
-        folder = _folder(spec, f"--embedder {spec}: {known}", notify)
-        sha256 = _sha256(folder)
+    folder = _embedder_folder(spec, notify)
+    sha256 = CATALOGUE[spec].sha256 if spec in CATALOGUE else _sha256(folder)
     return Embedder(spec, sha256, _load(spec, folder, "SentenceTransformer"))
+
+
+@cache
+def open_tokenizer(spec: str) -> "Tokenizer":
+    """Load the tokenizer of an embedder, for texts of any length.
+
+    Raises:
+        UnknownModelError: there is no such model, or its tokenizer cannot be loaded.
+        ModelError: it cannot be downloaded or verified.
+    """
+    from tokenizers import Tokenizer
+
+    folder = _embedder_folder(spec, say_err)
+    file = next(folder.rglob("tokenizer.json"), folder / "tokenizer.json")
+    try:
+        tokenizer = Tokenizer.from_file(str(file))
+    except Exception as error:  # the library raises no others
+        raise UnknownModelError(f"{file} cannot be loaded: {first_line(error)}") from error
+    tokenizer.no_truncation()
+    tokenizer.no_padding()
+    return tokenizer
+
+
+def _embedder_folder(spec: str, notify: Notify) -> Path:
+    if spec in CATALOGUE:
+        get_entry(spec, "embedder")
+        return pull(spec, notify=notify)
+    known = f"neither an embedder of the catalogue{near_matches(spec, CATALOGUE)} nor"
+    return _folder(spec, f"--embedder {spec}: {known}", notify)
 
 
 class Reranker:

@@ -46,7 +46,7 @@ def forecast(options: GenerateOptions) -> int:
     options = foreseen(options)
     with Progress(quiet=options.quiet) as progress:
         progress.phase("Reading documents")
-        corpus = read_corpus(options, notify=say, engine=options.engine, on_file=progress.advance)
+        corpus = read_corpus(options, notify=say, on_file=progress.advance)
     documents = counted(len(corpus.documents), "document")
     chunks = counted(len(corpus.chunks), "chunk")
     dropped = [f"{count} {reason}" for reason, count in corpus.dropped.items() if count]

@@ -293,13 +293,7 @@ def _begun(setup: _Setup, identity: Mapping[str, Any]) -> tuple[Corpus, Store]:
     """Begin a run with its corpus, which is written first, so that a run that exists has one."""
     options, progress = setup.options, setup.progress
     progress.phase("Reading documents")
-    corpus = read_corpus(
-        options,
-        notify=progress.note,
-        engine=options.engine,
-        embedder=setup.embedder,
-        on_file=progress.advance,
-    )
+    corpus = read_corpus(options, notify=progress.note, on_file=progress.advance)
     corpus.preference(options.prefer)  # a pattern that matches nothing is refused before
     options.out.mkdir(parents=True, exist_ok=True)
     corpus.write(options.out)

@@ -10,7 +10,6 @@ from pydantic import BeforeValidator, field_serializer, field_validator, model_v
 
 from groundset.corpus.options import CorpusOptions
 from groundset.options import (
-    DEFAULT_EMBEDDER,
     DEFAULT_LM,
     DEFAULT_PARSER,
     LM,
@@ -154,9 +153,6 @@ class GenerateOptions(CorpusOptions):
         metavar="WHICH",
         free=True,
     )
-    embedder: str = option(
-        DEFAULT_EMBEDDER, "The embedding model.", metavar="MODEL", min_length=1, free=True
-    )
     reranker: str | None = option(
         None,
         "With --questions: a cross-encoder of sentence-transformers, a folder or hf/<owner>/<repo>,"
@@ -220,9 +216,6 @@ class GenerateOptions(CorpusOptions):
         "Prices of a million prompt and generated tokens, such as 0.5,1.5, to show costs.",
         metavar="IN,OUT",
         free=True,
-    )
-    engine: str = option(
-        "local", "Where chunks are prepared: local, ray, or ray=ADDRESS.", free=True
     )
     track: bool = option(True, "Log the run in MLflow, which is the default.", free=True)
     track_texts: bool = option(

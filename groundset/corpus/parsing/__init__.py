@@ -13,7 +13,7 @@ from pathlib import PurePosixPath
 from textwrap import shorten
 from typing import NamedTuple
 
-from groundset.programs.text import composed, one_line, tokens
+from groundset.programs.text import composed, one_line
 from groundset.programs.types import Heading, PageStart
 from groundset.programs.words import word_list
 
@@ -35,6 +35,7 @@ MAX_TEXT_MB = 16
 MAX_LINES = 500_000
 _MAX_NAMED = 60  # characters of a text that is left out
 _MAX_TITLE = 80  # characters of a line that serves as a title
+_LETTERS = re.compile(r"[^\W\d_]+")
 _OF_ANY = word_list(
     "topic topics technote technotes note notes doc docs document documents file page pages readme"
     " index untitled contents overview introduction general draft final version scan home info"
@@ -241,7 +242,8 @@ def telling_title(title: str, parsed: Parsed) -> str:
 
 
 def _tells(text: str) -> bool:
-    return any(len(word) > 1 and word not in _OF_ANY for word in tokens(text) if word.isalpha())
+    words = _LETTERS.findall(text.casefold())
+    return any(len(word) > 1 and word not in _OF_ANY for word in words)
 
 
 def left_out_line(name: str, texts: Sequence[str]) -> str:

@@ -275,13 +275,9 @@ def _is_banner(element: Tag) -> bool:
     classes, name = _classes(element), str(element.get("id") or "")
     if _VENDOR.search(f"{classes} {name}"):
         return not element.find(["main", "article"])
-    if not (_BANNER.search(classes) or _BANNER_ID.match(name)):
-        return False
-    heading = element.find(_HEADINGS)
-    slug = re.sub(r"\W+", "-", heading.get_text(strip=True)) if heading else ""
-    if slug and slug.casefold() == name.casefold():
-        return False  # an id made of a heading
-    text = element.get_text(" ", strip=True)
+    # The id of a section is made of its heading.
+    is_named = _BANNER.search(classes) or (element.name != "section" and _BANNER_ID.match(name))
+    text = element.get_text(" ", strip=True) if is_named else ""
     return len(text) <= _MAX_OFFER and bool(_OFFER.search(text))
 
 

@@ -7,16 +7,17 @@ from pathlib import Path
 
 import pyarrow as pa
 import pytest
+from cut_documents import words_and_marks
 from evaluation_sets import chunk as one_chunk
 from foreign_files import pdf
 from json_lines import read as read_lines
 from pyarrow import parquet
 from refusal import refuses
 
-from groundset.corpus.corpus import Corpus, read_corpus
-from groundset.corpus.options import ChunkOptions, CorpusOptions, chunk
+from groundset.corpus.corpus import Corpus, chunk, read_corpus
+from groundset.corpus.options import ChunkOptions, CorpusOptions
 from groundset.files import data_path
-from groundset.programs.errors import RunError
+from groundset.programs.errors import ModelError, RunError
 from groundset.programs.types import Document
 
 PROSE = "The mill on the river was built by the brothers Anton and Louis in 1887. "
@@ -155,7 +156,7 @@ def test_nothing_to_read(tmp_path, make, message):
         read(tmp_path)
 
 
-def test_options(word_encoder, tmp_path):
+def test_options(tmp_path):
     with refuses(r"--chunk-overlap 200: must be less than the chunk size \(200\)"):
         CorpusOptions.parse({"documents": ["a"], "chunker": "word", "chunk_overlap": 200})
     with refuses("no documents: name files or folders, or --chunks FILE"):
@@ -163,19 +164,21 @@ def test_options(word_encoder, tmp_path):
     (tmp_path / "a.md").write_text(
         " ".join(f"The cat number {n} sleeps all day long." for n in range(30))
     )
-    encoder = word_encoder()
-    encoder.tokenizer = None
-    for chunker, overlap in (("semantic", 0), ("token", 9), ("sentence", 60), ("word", 9)):
+    for chunker, overlap in (("token", 9), ("sentence", 60), ("word", 9)):
         options = CorpusOptions(
             documents=[tmp_path],
             chunker=chunker,
             chunk_overlap=overlap,
             chunk_size=90,
             min_length=0,
+            embedder=words_and_marks().name,
         )
-        chunks = read_corpus(options, notify=print, embedder=encoder).chunks
-        assert len(chunks) > 1
-        assert (chunks[1].start < chunks[0].end) is (overlap > 0)
+        chunks = read_corpus(options, notify=print).chunks
+        assert chunks[1].start < chunks[0].end
+    with refuses(
+        "--embedder nowhere: neither an embedder of the catalogue nor a folder", ModelError
+    ):
+        read(tmp_path, chunker="token", embedder="nowhere")
 
 
 SIZES = {"a": 50, "b": 3, "c": 10, "d": 1}
@@ -264,5 +267,5 @@ def test_columns_of_questions_and_answers_can_be_named(tmp_path):
     corpus = read_corpus(named, notify=said.append)
     assert corpus.chunks[0].text.startswith("| no | question | Mend |\n")
     assert said == ["tickets.csv: there is no column Cure (--columns)"]
-    with refuses("--columns question=a: name both, such as question=Subject,answer=Resolution"):
-        CorpusOptions.parse({"columns": "question=a"})
+    with refuses("--columns query=a: choose one of question, answer"):
+        CorpusOptions.parse({"columns": "query=a"})

@@ -59,12 +59,6 @@ def test_navigation_behind_the_sources():
     assert left_out(f"{text}{menu}## Crew\n\n{PROSE}\n\n{menu}") == ["## See also\n\n- Orsle"]
 
 
-def test_table_of_contents_with_leaders():
-    contents = "1 The ferry ........ 3\n1.1 Its deck . . . . . 4\n\n2 The crew......12\n"
-    assert left_out(f"{PROSE}\n\n{contents}\n{PROSE}", ".txt") == [contents.strip()]
-    assert left_out(f"{PROSE}\n\nThe price rose ..... 3\n\n{PROSE}", ".txt") == []
-
-
 @pytest.mark.parametrize("chunker", ["recursive", "sentence", "word", "token"])
 def test_chunks_never_reach_into_lists(chunker):
     found = document(

@@ -109,7 +109,7 @@ def test_error_names_line_and_column(tmp_path, row, message):
 
 def test_invalid_files(tmp_path):
     for file, message in (
-        (tmp_path / "absent.jsonl", "no such file"),
+        (tmp_path / "absent.jsonl", "No such file"),
         (tmp_path / "a.csv", r"name a \.jsonl or \.parquet file"),
         (write(tmp_path / "own.jsonl", ["", " "]), "holds no chunks"),
     ):

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from refusal import refuses
 
-from groundset.corpus import prepare
+from groundset.corpus import ray as engines
 from groundset.corpus.corpus import Corpus, read_corpus
 from groundset.corpus.options import CorpusOptions
 from groundset.corpus.prepare import embedded
@@ -25,16 +25,10 @@ def corpus() -> Corpus:
     return read_corpus(CorpusOptions(documents=[data_path("samples")]), notify=print)
 
 
-@pytest.fixture
-def encoder(word_encoder, monkeypatch):
-    found = word_encoder()
-    monkeypatch.setattr(type(found), "replica", lambda self: type(self)(), raising=False)
-    return found
-
-
 @pytest.mark.parametrize("workers", [1, 3])
-def test_batches_come_in_order(corpus, encoder, workers, monkeypatch):
-    monkeypatch.setattr(prepare, "usable_processors", lambda: workers)
+def test_batches_come_in_order(corpus, word_encoder, workers, monkeypatch):
+    encoder = word_encoder()
+    monkeypatch.setattr(engines, "usable_processors", lambda: workers)
     batches = list(embedded(corpus, encoder))
     assert [len(batch) for batch in batches] == [64, 64, len(corpus.chunks) - 128]
     vectors = np.concatenate(batches)
@@ -44,37 +38,42 @@ def test_batches_come_in_order(corpus, encoder, workers, monkeypatch):
     assert list(embedded(Corpus({}, []), encoder)) == []
 
 
+CLUSTER = """
+import sys, ray
+started = ray.init("local", num_cpus=1, object_store_memory=256 << 20, include_dashboard=False)
+print(started.address_info["gcs_address"], flush=True)
+sys.stdin.read()
+"""
 SCRIPT = """
-import glob, os, stat, sys
+import os, sys
 from pathlib import Path
 import numpy as np
 from conftest import WordEncoder
-from groundset.corpus import prepare, ray as cluster
+from groundset.corpus import ray as cluster
 from groundset.corpus.corpus import read_corpus
 from groundset.corpus.options import CorpusOptions
 from groundset.corpus.prepare import embedded
 
 class Look:
     def __call__(self, row):
-        parts = glob.glob("/tmp/.*.groundset-part")
-        folders = [path for path in parts if os.path.isdir(path + "/r")]
-        here = [path for path in sys.path if os.path.realpath(path) == row["folder"]]
-        modes = {oct(stat.S_IMODE(os.stat(path).st_mode)) for path in folders}
-        return {"found": f"{here} {modes}"}
+        return {"here": [path for path in sys.path if os.path.realpath(path) == row["folder"]]}
 
-options = CorpusOptions(documents=[Path(sys.argv[1])])
-prepare.usable_processors = lambda: 1
-with cluster.connected("ray"):
-    here, there = (read_corpus(options, notify=print, engine=name) for name in ("local", "ray"))
+cluster.usable_processors = lambda: 1
+engine = f"ray={sys.argv[2]}"
+with cluster.connected(engine):
+    here, there = (
+        read_corpus(CorpusOptions(documents=[Path(sys.argv[1])], engine=name), notify=print)
+        for name in ("local", engine)
+    )
     assert here.documents == there.documents
     assert here.chunks == there.chunks
     assert here.skipped == there.skipped
     one, other = (
-        list(embedded(here, WordEncoder(), engine=name)) for name in ("local", "ray")
+        list(embedded(here, WordEncoder(), engine=name)) for name in ("local", engine)
     )
     for a, b in zip(one, other, strict=True):
         assert np.array_equal(a, b) and b.dtype == np.float32
-    print(*(row["found"] for row in cluster.mapped("ray", Look, (), [{"folder": os.getcwd()}])))
+    print(*(row["here"] for row in cluster.spread(engine, [{"folder": os.getcwd()}], 1, Look)))
 """
 
 
@@ -95,16 +94,20 @@ def test_ray_gives_the_same_and_stays_private(tmp_path):
         (tmp_path / f"{name}.py").write_text("raise SystemExit('imported from the working folder')")
     tests = Path(__file__).parents[2]  # its folder groundset/ would hide an editable install
     path = os.pathsep.join(map(str, (tests.parent, tests, *filter(None, sys.path))))
-    done = subprocess.run(
-        [sys.executable, "-P", "-c", SCRIPT, data_path("samples")],
-        cwd=tmp_path,
-        capture_output=True,
-        text=True,
-        check=False,
-        env=os.environ | {"PYTHONPATH": path},
-    )
-    assert done.stdout == "[] {'0o700'}\n"
-    assert done.stderr == ""
+    keys = {"RAY_AUTH_MODE": "token", "RAY_AUTH_TOKEN": "0" * 64}
+    shared = {"text": True, "env": os.environ | keys | {"PYTHONPATH": path}}
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.DEVNULL}
+    with subprocess.Popen([sys.executable, "-c", CLUSTER], **pipes, **shared) as cluster:
+        address = cluster.stdout.readline().strip()
+        done = subprocess.run(
+            [sys.executable, "-P", "-c", SCRIPT, data_path("samples"), address],
+            cwd=tmp_path,
+            capture_output=True,
+            check=False,
+            **shared,
+        )
+        cluster.stdin.close()
+    assert (done.stdout, done.stderr) == ("[]\n", "")
     assert done.returncode == 0
 
 
@@ -116,10 +119,10 @@ def test_ray_gives_the_same_and_stays_private(tmp_path):
             "ray=127.0.0.1:9",
             r"--engine ray=127.0.0.1:9: no cluster answers there \(Connection refused\)",
         ),
-        ("ray=", "choose local, ray or ray=HOST:PORT"),
-        ("spark", "--engine spark: choose local, ray or ray=HOST:PORT"),
+        ("ray", "--engine ray: choose local or ray=HOST:PORT"),
+        ("spark=a:1", "--engine spark=a:1: choose local or ray=HOST:PORT"),
     ],
 )
-def test_unusable_engine(corpus, encoder, engine, message):
+def test_unusable_engine(corpus, word_encoder, engine, message):
     with refuses(message):
-        next(embedded(corpus, encoder, engine=engine))
+        next(embedded(corpus, word_encoder(), engine=engine))

@@ -117,8 +117,7 @@ def test_what_cannot_be_read_is_named(tmp_path, monkeypatch):
     request = {
         "path": str(tmp_path / "a.rst"),
         "name": "a.rst",
-        "cut": None,
-        "columns": {},
+        "cut": {},
         "readers": {},
     }
     assert read_document(request) == {"reason": "needs pip install 'groundset[pandoc]'"}

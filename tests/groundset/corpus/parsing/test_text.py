@@ -93,6 +93,7 @@ def test_names_of_files(path, title, name):
             "We have old pumps.",
         ),
         ("Pumps", "# Pumps\n\nOurs are old.", ".md", ""),
+        ("tarn-client", "# tarn-client\n\n## Usage\n\nCall it.", ".md", ""),
     ],
 )
 def test_a_title_that_any_document_may_have_is_followed_by_what_the_text_says(

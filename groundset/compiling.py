@@ -10,7 +10,6 @@ from datetime import UTC, datetime
 from importlib.metadata import version
 from pathlib import Path
 from shutil import copyfile, rmtree
-from tempfile import TemporaryDirectory
 from typing import Annotated, Any, Self
 
 import numpy as np
@@ -206,7 +205,7 @@ def _for_model(name: str, options: CompileOptions, progress: Progress) -> Report
         journal = stack.enter_context(Store.for_calls(options.out / _CALLS))
         progress.phase("Opening models")
         opened: dict[str, Model] = {}
-        critic = (options.critic_lm or JUDGE_LM) if writes(name) else options.critic_lm
+        critic = (options.critic_lm or JUDGE_LM) if writes(name) else None
         for spec in filter(None, dict.fromkeys((options.lm, options.prompt_lm, critic))):
             try:
                 model = open_model(spec, journal=journal, workers=options.workers)
@@ -425,10 +424,11 @@ def _written(report: Report, options: CompileOptions, begun: _Begun) -> list[Pat
 
 def _save(files: Mapping[Path, Any]) -> None:
     """Write the state of each program as DSPy saves it."""
-    with TemporaryDirectory() as aside:
-        for file, program in files.items():
-            program.save(f"{aside}/state.json")
-            write_text(file, Path(aside, "state.json").read_text(encoding="utf-8"))
+    for file, program in files.items():
+        with whole_file(file) as aside:
+            state = aside.with_suffix(".json")  # DSPy writes no other
+            program.save(state)
+            state.replace(aside)
 
 
 def _track(report: Report, options: CompileOptions) -> None:

@@ -19,7 +19,7 @@ from rich.console import Console
 from groundset import __version__
 from groundset.compile_report import Report
 from groundset.files import check_folder, data_path, json_text, whole_file, write_text
-from groundset.labelling import LABELS, program_of, reading_judge, with_own
+from groundset.labelling import program_of, reading_judge, with_own
 from groundset.models.catalogue import file_sha256
 from groundset.models.fetch import pull
 from groundset.models.open import Model, open_model, parse_spec
@@ -164,9 +164,7 @@ def _fitted(name: str, options: CompileOptions, progress: Progress) -> Report:
     if name not in HEAD_STEPS:
         raise InputError(f"STEP {name}: heads are fitted for {', '.join(HEAD_STEPS)}")
     progress.phase(f"Fitting the heads of {name}")
-    rows = read_rows(
-        [*(data_path("labels", f"{label}.jsonl") for label in LABELS), *options.labels]
-    )
+    rows = read_rows(with_own(options.labels))
     encoder = embed.open_embedder(options.embedder)
     heads = fit_heads(
         name, rows, encoder, target_precision=options.target_precision, seed=options.seed

@@ -10,7 +10,6 @@ from datetime import UTC, datetime
 from importlib.metadata import version
 from pathlib import Path
 from shutil import copyfile, rmtree
-from tempfile import TemporaryDirectory
 from typing import Annotated, Any, Self
 
 import numpy as np
@@ -20,7 +19,7 @@ from rich.console import Console
 from groundset import __version__
 from groundset.compile_report import Report
 from groundset.files import check_folder, data_path, json_text, whole_file, write_text
-from groundset.labelling import LABELS, program_of, reading_judge, with_own
+from groundset.labelling import program_of, reading_judge, with_own
 from groundset.models.catalogue import file_sha256
 from groundset.models.fetch import pull
 from groundset.models.open import Model, open_model, parse_spec
@@ -165,9 +164,7 @@ def _fitted(name: str, options: CompileOptions, progress: Progress) -> Report:
     if name not in HEAD_STEPS:
         raise InputError(f"STEP {name}: heads are fitted for {', '.join(HEAD_STEPS)}")
     progress.phase(f"Fitting the heads of {name}")
-    rows = read_rows(
-        [*(data_path("labels", f"{label}.jsonl") for label in LABELS), *options.labels]
-    )
+    rows = read_rows(with_own(options.labels))
     encoder = embed.open_embedder(options.embedder)
     heads = fit_heads(
         name, rows, encoder, target_precision=options.target_precision, seed=options.seed
@@ -206,7 +203,7 @@ def _for_model(name: str, options: CompileOptions, progress: Progress) -> Report
         journal = stack.enter_context(Store.for_calls(options.out / _CALLS))
         progress.phase("Opening models")
         opened: dict[str, Model] = {}
-        critic = (options.critic_lm or JUDGE_LM) if writes(name) else options.critic_lm
+        critic = (options.critic_lm or JUDGE_LM) if writes(name) else None
         for spec in filter(None, dict.fromkeys((options.lm, options.prompt_lm, critic))):
             try:
                 model = open_model(spec, journal=journal, workers=options.workers)
@@ -425,10 +422,11 @@ def _written(report: Report, options: CompileOptions, begun: _Begun) -> list[Pat
 
 def _save(files: Mapping[Path, Any]) -> None:
     """Write the state of each program as DSPy saves it."""
-    with TemporaryDirectory() as aside:
-        for file, program in files.items():
-            program.save(f"{aside}/state.json")
-            write_text(file, Path(aside, "state.json").read_text(encoding="utf-8"))
+    for file, program in files.items():
+        with whole_file(file) as aside:
+            state = aside.with_suffix(".json")  # DSPy writes no other
+            program.save(state)
+            state.replace(aside)
 
 
 def _track(report: Report, options: CompileOptions) -> None:

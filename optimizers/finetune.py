@@ -8,7 +8,6 @@ with the base model: for each weight ``W`` the tensors ``W.lora_a`` (rank, in) a
 
 import io
 import math
-import re
 import warnings
 from collections.abc import Callable, Sequence
 from contextlib import nullcontext, redirect_stderr
@@ -41,14 +40,9 @@ _PADDED = 32  # tokens; with arbitrary lengths memory kept growing
 _AT_ONCE = {"cpu": 1, "cuda": 8}
 _WARM_UP = 0.05  # of the steps
 _UNASKED = -100  # the label of a token that is no target
-_NAMES = {
-    **{f"self_attn.{name}_proj": f"attn_{name}" for name in "qkv"},
-    "self_attn.o_proj": "attn_output",
-    **{f"mlp.{name}_proj": f"ffn_{name}" for name in ("gate", "up", "down")},
-}
-_FACTOR = re.compile(r"layers\.(\d+)\.(\w+\.\w+)\.lora_(A|B)\.")
+_LAYERS = ("q_proj", "k_proj", "v_proj", "o_proj", "gate_proj", "up_proj", "down_proj")
 # Architectures whose query and key rows llama.cpp permutes for its rotary embedding.
-_INTERLEAVED = {"llama": ("attn_q", "attn_k")}
+_INTERLEAVED = ("llama",)
 
 
 @dataclass(frozen=True)
@@ -225,14 +219,13 @@ class _Steps(TrainerCallback):
     def __init__(self, progress: Callable[[int, int, float], object]) -> None:
         self._progress = progress
 
-    def on_log(self, _args: Any, state: Any, *_: Any, **__: Any) -> None:
-        if not math.isfinite(state.log_history[-1].get("loss", 0)):
+    def on_save(self, _args: Any, state: Any, *_: Any, **__: Any) -> None:
+        loss = state.log_history[-1]["loss"]
+        if not math.isfinite(loss):
             raise CompileError(
                 f"the loss is no number at step {state.global_step}; the training was given up"
             )
-
-    def on_save(self, _args: Any, state: Any, *_: Any, **__: Any) -> None:
-        self._progress(state.global_step, state.max_steps, state.log_history[-1]["loss"])
+        self._progress(state.global_step, state.max_steps, loss)
 
 
 def _load(weights: Path, options: Training) -> tuple[Any, Any]:
@@ -255,12 +248,12 @@ def _load(weights: Path, options: Training) -> tuple[Any, Any]:
             **source, **plain, dtype=torch.bfloat16, quantization_config=GgufConfig(dequantize=True)
         )
         base.name_or_path = ""  # else PEFT asks the Hub for it whenever weights are saved
-        modules, layers = [name.partition(".")[2] for name in _NAMES], base.config.num_hidden_layers
+        layers = base.config.num_hidden_layers
         trained = list(range(layers - round(layers * options.layers), layers))
         config = LoraConfig(
             r=options.rank,
             lora_alpha=options.alpha,
-            target_modules=modules,
+            target_modules=list(_LAYERS),
             layers_to_transform=trained,
             task_type="CAUSAL_LM",
         )
@@ -270,34 +263,34 @@ def _load(weights: Path, options: Training) -> tuple[Any, Any]:
 def _write_adapter(model: Any, architecture: str, path: Path, name: str) -> None:
     """Write the adapter of a ``peft`` model in half precision."""
     import gguf
+    from peft import get_peft_model_state_dict
 
     writer = gguf.GGUFWriter(path, architecture)
     writer.add_type("adapter")
     writer.add_name(name)
     writer.add_string("adapter.type", "lora")
     writer.add_float32("adapter.lora.alpha", float(model.peft_config["default"].lora_alpha))
-    for key, factor in sorted(model.state_dict().items()):
-        if "lora_" in key:
-            tensor, values = _converted(
-                key, factor.float().cpu().numpy(), architecture, model.config
-            )
-            writer.add_tensor(tensor, values.astype(np.float16))
+    kind = next(kind for kind, known in gguf.MODEL_ARCH_NAMES.items() if known == architecture)
+    names = gguf.get_tensor_name_map(kind, model.config.num_hidden_layers)
+    for key, factor in get_peft_model_state_dict(model).items():
+        module, _, side = key.removeprefix("base_model.model.").partition(".lora_")
+        values, tensor = factor.float().cpu().numpy(), names.get_name(module)
+        if tensor is None:
+            raise InputError(f"{module}: this layer of the adapter has no name in GGUF")
+        if side[0] == "B" and architecture in _INTERLEAVED:
+            values = _permuted(values, tensor, model.config)
+        writer.add_tensor(f"{tensor}.weight.lora_{side[0].lower()}", values.astype(np.float16))
     writer.write_header_to_file()
     writer.write_kv_data_to_file()
     writer.write_tensors_to_file()
     writer.close()
 
 
-def _converted(name: str, factor: Any, architecture: str, config: Any) -> tuple[str, Any]:
-    """Return a factor with the name and order of rows that llama.cpp expects."""
-    match = _FACTOR.search(name)
-    if match is None or match[2] not in _NAMES:
-        raise InputError(f"{name}: this layer of the adapter has no name in GGUF")
-    module = _NAMES[match[2]]
-    if match[3] == "B" and module in _INTERLEAVED.get(architecture, ()):
-        heads = config.num_attention_heads if module == "attn_q" else config.num_key_value_heads
-        rows, rank = factor.shape
-        factor = (
-            factor.reshape(heads, 2, rows // heads // 2, rank).swapaxes(1, 2).reshape(rows, rank)
-        )
-    return f"blk.{match[1]}.{module}.weight.lora_{match[3].lower()}", factor
+def _permuted(values: Any, tensor: str, config: Any) -> Any:
+    """Return the rows of queries and keys in the order that llama.cpp expects."""
+    counts = {"attn_q": config.num_attention_heads, "attn_k": config.num_key_value_heads}
+    heads = counts.get(tensor.rpartition(".")[2])
+    if heads is None:
+        return values
+    rows, rank = values.shape
+    return values.reshape(heads, 2, rows // heads // 2, rank).swapaxes(1, 2).reshape(rows, rank)

@@ -224,12 +224,11 @@ def _download(staging: Path, wheel: Wheel) -> str:
 
 
 def _reason(log: str) -> str:
-    """Return pip's last error, or its last line, without credentials."""
-    lines = [line.strip() for line in log.splitlines() if line.strip()]
-    if any("WARNING: Retrying" in line for line in lines):
+    """Return what pip says last is wrong, without credentials."""
+    if "WARNING: Retrying" in log:
         return "no connection to the package index"
-    errors = [line.removeprefix("ERROR: ") for line in lines if line.startswith("ERROR: ")]
-    return privacy.without_secrets((errors or lines or ["no output of pip"])[-1])[:300]
+    said = log.strip().rpartition("ERROR: ")[2].partition("\n")[0]
+    return privacy.without_secrets(said)[:_MAX_REASON]
 
 
 class ListOptions(Options):

@@ -225,7 +225,7 @@ def fitted(labels, **options):
 
 def test_heads_take_the_place_of_the_served_ones_if_they_are_not_worse(word_encoder, monkeypatch):
     monkeypatch.setattr(embed, "open_embedder", lambda _: word_encoder())
-    monkeypatch.setattr(compiling, "LABELS", {})
+    monkeypatch.setattr(labelling, "shipped_files", list)
     rows = questions(40)
     report = fitted(rows, track=True, tracking="store")
     assert report.files == [Path("out/head/judge.json")]

@@ -70,7 +70,6 @@ class OneChunk(Recipe):
         answers: str = "short",
         language: str = "",
         persona: str = "",
-        keep: bool = False,
     ) -> dspy.Prediction:
         """Return a question about a passage, or the reasons why there is none; see
         :func:`groundset.programs.outcome.outcome`.
@@ -85,7 +84,6 @@ class OneChunk(Recipe):
             answers: a key of ``LENGTHS``.
             language: the code of the language to write in; empty for that of the passage.
             persona: who asks, for the form ``persona``.
-            keep: whether to keep a question that the judge refuses.
 
         Raises:
             InputError: ``wanted`` or ``answers`` names what does not exist.
@@ -107,13 +105,7 @@ class OneChunk(Recipe):
                 self.in_language(draft, language, [passage])
             if form == UNANSWERABLE:
                 return self._unanswerable(read, draft, kind, quotes, code, facts)
-            try:
-                draft = self.checked(draft, read, code=code)
-            except RefusedError as refused:
-                if not keep:
-                    raise
-                draft = draft._replace(probability=refused.reject.probability)
-                facts["refused"] = refused.reject.reason
+            draft = self.checked(draft, read, code=code)
             if first == CONVERSATION:
                 form, draft, quotes, facts = self._continued(
                     read, draft, asked, answers, language, code

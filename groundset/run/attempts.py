@@ -121,7 +121,6 @@ class Attempts:
             "answers": options.answers,
             "language": options.language or "",
             "persona": personas[task.seed % len(personas)],
-            "keep": options.row.keeps and task.is_last,
             "turn": task.turn,
         }
         for first in chunks[:1]:

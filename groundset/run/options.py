@@ -326,7 +326,7 @@ class GenerateOptions(CorpusOptions):
         is_alone = small and self.row.suits_small
         defaults: dict[str, Any] = {
             "critic": "head" if guided or is_alone else "lm",
-            "max_rank": 5 if guided and not self.row.keeps else 0,
+            "max_rank": 5 if guided and self.row.size else 0,
         }
         known = {name: value for name, value in defaults.items() if getattr(self, name) is None}
         # Small models copy a demo where they should put themselves in a user's place.

@@ -54,7 +54,6 @@ class Task(NamedTuple):
     asked: tuple[str, ...] = ()  # questions that were asked about these chunks already
     turn: int = 0  # how often the first chunk was visited before
     seed: int = 0  # of this attempt alone
-    is_last: bool = True  # the chunk is not visited again
     beyond: bool = False  # the question may exceed the quota of its form
     question: str = ""  # the user's own, which the chunks are nearest to
     weight: int = 1  # how often it was asked
@@ -200,7 +199,6 @@ class Plan:
             asked=tuple(dict.fromkeys(chain.from_iterable(map(self._asked.__getitem__, chunks)))),
             turn=turn,
             seed=int(digest[:8], 16),
-            is_last=turn + 1 >= self._rounds,
             beyond=beyond,
         )
 

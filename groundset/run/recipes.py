@@ -67,7 +67,6 @@ class RecipeSpec(NamedTuple):
     once: bool = False  # a chunk with a good question is not visited again
     size: int | None = 20  # the default of --size; None for one sample of each chunk
     judges_chunks: bool = True
-    keeps: bool = False  # a question is kept at the last visit though the judge refuses it
     suits_small: bool = False  # small models make it as others do, and are not guided
     cost: Cost = _FREE
 
@@ -138,7 +137,6 @@ RECIPES: Mapping[str, RecipeSpec] = {
         once=True,
         size=None,
         judges_chunks=False,
-        keeps=True,
     ),
     GIVEN: RecipeSpec(
         {"": "groundset.programs.given:Given"},

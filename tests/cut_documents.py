@@ -13,7 +13,7 @@ from groundset.corpus.options import ChunkerName, CorpusOptions
 from groundset.corpus.parsing import parse
 from groundset.programs.types import Chunk, Document
 
-CHUNKERS: list[ChunkerName] = ["recursive", "sentence", "word", "token"]
+CHUNKERS: list[ChunkerName] = ["recursive", "word", "token"]
 
 
 def document(text: str, suffix: str = ".md") -> Document:

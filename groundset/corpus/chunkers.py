@@ -1,8 +1,8 @@
 """Chunkers by name: documents are split into atoms, the smallest parts with the cost of a cut after
 each, and packed.
 
-Sizes are in characters for ``recursive`` and ``sentence``, in words for ``word`` and in tokens for
-``token``. Where a script has no spaces between words, each character is one.
+Sizes are in characters for ``recursive``, in words for ``word`` and in tokens for ``token``. Where
+a script has no spaces between words, each character is one.
 """
 
 import re
@@ -245,17 +245,14 @@ def split(document: Document, part: Span, options: CorpusOptions, kept: Kept) ->
     overlap of the one before.
 
     ``recursive`` splits at headings, then paragraphs, then sentences, then words, only as deep as
-    the size requires; ``sentence`` fills chunks with whole sentences; neither divides parts in
-    ``kept`` that fit. ``word`` and ``token`` count their units, and nothing else; tokens are those
-    of the embedder.
+    the size requires, and does not divide parts in ``kept`` that fit. ``word`` and ``token`` count
+    their units, and nothing else; tokens are those of the embedder.
     """
     text, size, overlap = document.text, options.cut_size, options.chunk_overlap
     if options.chunker == "recursive":
         most = size - overlap
         packed = (pack(each, most) for each in sections(document, part, most, kept, size))
         return [span for groups in packed for span in _overlapping(groups, size, overlap)]
-    if options.chunker == "sentence":
-        return fill(atoms_of(text, part, size, kept, size), size, overlap)
     if options.chunker == "word":
         units = [word.span() for word in _WORD.finditer(text, *part)]
     else:
@@ -270,24 +267,6 @@ def split(document: Document, part: Span, options: CorpusOptions, kept: Kept) ->
         if first == 0 or first + overlap < len(units)
     )
     return [Span(window[0][0], window[-1][1]) for window in windows]
-
-
-def fill(parts: Sequence[Atom], size: int, overlap: int) -> list[Span]:
-    """Group parts greedily into spans of at most ``size``, repeating up to ``overlap``."""
-    spans: list[Span] = []
-    first = 0
-    while first < len(parts):
-        after = first + 1
-        while after < len(parts) and parts[after].end - parts[first].start <= size:
-            after += 1
-        spans.append(Span(parts[first].start, parts[after - 1].end))
-        if after == len(parts):
-            break
-        # Repeat no more than leaves room for the next part.
-        earliest = max(parts[after - 1].end - overlap, parts[after].end - size)
-        earlier = (n for n in range(first + 1, after) if parts[n].start >= earliest)
-        first = next(earlier, after)
-    return spans
 
 
 def pack(atoms: Sequence[Atom], size: int) -> list[Sequence[Atom]]:

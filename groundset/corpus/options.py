@@ -17,7 +17,7 @@ def _pairs(given: Any) -> dict[str, Any]:
 
 
 _Columns = Annotated[dict[Literal["question", "answer"], str], BeforeValidator(_pairs)]
-ChunkerName = Literal["recursive", "sentence", "word", "token"]
+ChunkerName = Literal["recursive", "word", "token"]
 _SIZES = {"word": 200, "token": 256}
 
 
@@ -70,7 +70,7 @@ class CorpusOptions(Options):
     chunker: ChunkerName = option("recursive", "How documents are cut.", cuts=True)
     chunk_size: int | None = option(
         None,
-        "Size in characters (recursive, sentence), words (word) or tokens (token).",
+        "Size in characters (recursive), words (word) or tokens (token).",
         shown="1000 characters, 200 words, 256 tokens",
         ge=1,
         cuts=True,

@@ -164,7 +164,7 @@ def test_options(tmp_path):
     (tmp_path / "a.md").write_text(
         " ".join(f"The cat number {n} sleeps all day long." for n in range(30))
     )
-    for chunker, overlap in (("token", 9), ("sentence", 60), ("word", 9)):
+    for chunker, overlap in (("token", 9), ("recursive", 60), ("word", 9)):
         options = CorpusOptions(
             documents=[tmp_path],
             chunker=chunker,

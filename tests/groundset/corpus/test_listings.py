@@ -1,7 +1,7 @@
 """Lists of sources, links and contents, which are not cut into chunks; and pages of chunks."""
 
 import pytest
-from cut_documents import chunks, document
+from cut_documents import CHUNKERS, chunks, document
 
 from groundset.corpus.parts import text_spans
 from groundset.programs.types import PageStart
@@ -59,7 +59,7 @@ def test_navigation_behind_the_sources():
     assert left_out(f"{text}{menu}## Crew\n\n{PROSE}\n\n{menu}") == ["## See also\n\n- Orsle"]
 
 
-@pytest.mark.parametrize("chunker", ["recursive", "sentence", "word", "token"])
+@pytest.mark.parametrize("chunker", CHUNKERS)
 def test_chunks_never_reach_into_lists(chunker):
     found = document(
         f"# Henn\n\n{PROSE}\n\n## See also\n\n- Orsle\n\n## Crew\n\n{PROSE}\n\n##"

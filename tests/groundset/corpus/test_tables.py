@@ -91,15 +91,14 @@ def test_two_tables_in_a_row():
 
 
 @pytest.mark.parametrize("overlap", [0, 60])
-@pytest.mark.parametrize("chunker", ["recursive", "sentence"])
-def test_chunkers_keep_tables_with_their_captions(chunker, overlap):
+def test_chunkers_keep_tables_with_their_captions(overlap):
     table = f"{CAPTION}\n\n{TABLE}"
     for text in (
         f"{table}\n\n{PROSE}",
         f"{PROSE}\n\n{table}",
         f"{PROSE}\n\n{PROSE}\n\n{table}\n\n{PROSE}\n\n{table}",
     ):
-        found = chunks(document(text), chunker, 300, overlap)
+        found = chunks(document(text), "recursive", 300, overlap)
         holding = [chunk for chunk in found if "|" in chunk.text or "Table 3" in chunk.text]
         assert holding
         for chunk in holding:
@@ -113,10 +112,9 @@ def test_chunkers_keep_tables_with_their_captions(chunker, overlap):
 
 
 @pytest.mark.parametrize("overlap", [0, 40])
-@pytest.mark.parametrize("chunker", ["recursive", "sentence"])
-def test_long_table_is_cut_between_rows(chunker, overlap):
+def test_long_table_is_cut_between_rows(overlap):
     source = document(f"{PROSE}\n\n{CAPTION}\n\n{LONG}\n\n{PROSE}")
-    pieces = [chunk for chunk in chunks(source, chunker, 300, overlap) if chunk.metadata]
+    pieces = [chunk for chunk in chunks(source, "recursive", 300, overlap) if chunk.metadata]
     first = next(piece for piece in pieces if f"{CAPTION}\n\n{LONG[:60]}" in piece.text)
     for piece in pieces:
         lines = [line for line in piece.text.split("\n") if "|" in line]

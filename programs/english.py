@@ -4,8 +4,8 @@ with.
 Small models use a wrong question word or two verbs in half of their questions. So the word order is
 taken from the
 syntax: question word, auxiliary, subject, verb, rest of the clause. Like Heilman and Smith, "Good
-Question! Statistical Ranking for Question Generation" (2010), rules generate many candidates, and a
-judge ranks them. The limits and scores were set by hand on data/samples and 16 articles.
+Question! Statistical Ranking for Question Generation" (2010), rules generate candidates, and a
+judge ranks them. The limits were set by hand on data/samples and 16 articles.
 """
 
 import re
@@ -15,10 +15,8 @@ from typing import Any, NamedTuple
 from groundset.programs import english_syntax as syntax
 from groundset.programs.languages import ENGLISH
 from groundset.programs.text import (
-    CAPITALISED,
     CODE,
     NAME,
-    NUMBER,
     SENTENCE_END,
     has_words,
     title_of,
@@ -30,54 +28,33 @@ from groundset.programs.words import word_list
 _MAX_CHARACTERS = 2_000  # of a sentence; a huge number is one word, but takes minutes to search
 _SENTENCE_WORDS = range(7, 61)
 _MAX_FACTS = 3  # of one sentence
-_REPEAT_COST = 2.0
 _QUESTION_WORDS, _EXPLAINED_WORDS = range(5, 31), range(3, 31)  # of questions
 _ANSWER_WORDS = range(4, 26)  # of reasons and definitions
 _MAX_ANSWER_WORDS, _MAX_DEFINED_WORDS = 10, 6
 _MAX_TITLE_WORDS = 4  # words of a subject beside the name in it: "the zoo director Ann Moor"
 _MONTH = f"(?:{ENGLISH.months})"
-_UNIT = (
-    r"(?:%|km|cm|mm|kg|per cent|percent|"
-    r"(?:milli|kilo|centi)?(?:met(?:re|er)s?|grams?|tonnes?|lit(?:re|er)s?)|tonnes|tons|miles|feet|"
-    r"years?|months?|weeks?|days?|hours?|minutes?|seconds?|million|billion|thousand|people|members|"
-    r"residents|employees|euros?|dollars?|pounds|votes)"
-)
-_SPANS = tuple(
-    re.compile(pattern)
-    for pattern in (
-        rf"\b\d{{1,2}}\.? {_MONTH}(?: \d{{4}})?|\b{_MONTH} (?:\d{{1,2}}, )?\d{{4}}",
-        rf"\b(?:\d+(?:[.,]\d+)* (?:and|to|or|–|-) )\d+(?:[.,]\d+)*(?:[ -]{_UNIT})\b",
-        rf"[$€£]?\b\d+(?:[.,:]\d+)*(?: (?:million|billion))?(?:[ -]{_UNIT})?\b%?",
-        rf"\b{NAME}(?:(?: (?:of|the|and|von|der|de|du|del))? {NAME})+",
-    )
-)
-_BOUND_BEFORE = re.compile(
-    r"\b(?:(?:at|the) (?:least|most)|(?:(?:no|not) )?(?:more|less|fewer|later|earlier) than|up to|"
+_NAMES = re.compile(rf"\b{NAME}(?:(?: (?:of|the|and|von|der|de|du|del))? {NAME})+")
+_BOUND = (
+    r"(?:(?:at|the) (?:least|most)|(?:(?:no|not) )?(?:more|less|fewer|later|earlier) than|up to|"
     r"an? (?:minimum|maximum) of|over|under|above|below|about|around|nearly|almost|roughly|"
-    r"approximately|between) \Z",
-    re.IGNORECASE,
+    r"approximately|between)"
 )
+_BOUND_BEFORE = re.compile(rf"\b{_BOUND} \Z", re.IGNORECASE)
 _BOUND_BEHIND = re.compile(r" (?:or (?:more|less|fewer|later|earlier)|at (?:least|most))\b")
 _DATE = re.compile(rf"\d{{1,2}}\.? {_MONTH}(?: \d{{4}})?|{_MONTH} \d{{1,2}}(?:, \d{{4}})?")
-_MULTIPLES = word_list("hundred thousand million billion")
 _ABOUT_PERSON = re.compile(r"\b(?:he|she|his|her|him)\b", re.IGNORECASE)
-# Definitions that give another name only, and none of what it is.
-_RENAMES = re.compile(
-    r"(?:the|an?|one) (?:\w+ )?(?:inverse|opposite|reverse|synonym|alias|acronym|abbreviation|"
-    r"names?|term|word|equivalent|counterpart|same) (?:of|for|as|to)\b"
-)
-_LEAST_SAID = 2  # words of a definition that its subject lacks
 _AMOUNTS = word_list("CARDINAL QUANTITY")
 _NUMBER_MODIFIERS = word_list("nummod compound quantmod")
 _AMOUNT_PREPOSITIONS = word_list("after for within over by")
-_AGENTS = {"PERSON": "whom", "ORG": "which organization"}
 _BY_LABEL = {"ORG": "Which organization", "GPE": "Which place", "LOC": "Which place"}
-_THINGS = word_list("PRODUCT WORK_OF_ART FAC LAW EVENT")
 _TITLE = (
     r"(?:Mr|Mrs|Ms|Dr|Sir|Lady|Lord|Professor|President|Councillor|Senator|Judge|Captain|General)\b"
 )
-# They lack "of what".
-_INCOMPLETE = r"What percentage|How many (?:hundred|thousand|million|billion)"
+_AGENTS = {"PERSON": "whom", "ORG": "which organization"}
+# Not "3 million", which lacks of what.
+_COUNTED = re.compile(
+    r"(?:about |up to )?\d+(?:[.,]\d+)* (?!(?:hundred|thousand|million|billion)\b)([^\W\d_]{3,})"
+)
 _LOOSE = word_list("no same such other another own few many more several")
 _TIME_FORMS = (_YEAR, _DAY) = ("In which year", "On what date")
 
@@ -102,28 +79,24 @@ class _Asked(NamedTuple):
     answer: str
     words: str
     clause: syntax.Clause
-    score: float
     defines: bool = False
     of_subject: bool = False
 
 
 def easy_facts(passage: str, topic: str, parse: Parse) -> list[Fact]:
-    """Return the facts of an English passage whose question can be understood alone, the most
-    promising first.
+    """Return the facts of an English passage whose question can be understood alone; one of each
+    sentence before the second one of any.
     """
     topic = re.sub(r"^About (?=the |[A-Z])", "", topic)  # such a title is a page's, not the thing's
-    scored = (
-        (sentence, _sentence_score(sentence, topic)) for sentence in ENGLISH.sentences(passage)
-    )
-    usable = [(sentence, score) for sentence, score in scored if score]
-    parsed = parse([without_brackets(sentence) for sentence, _ in usable])
-    found: list[tuple[float, Fact]] = []
-    for (sentence, score), document in zip(usable, parsed, strict=True):
-        asked = [one for one in _questions(document, topic, passage) if one.answer in sentence]
-        for n, one in enumerate(asked[:_MAX_FACTS]):
-            rank = score * one.score - _REPEAT_COST * n
-            found.append((rank, Fact(sentence, one.answer, one.words, one.defines)))
-    return [fact for _, fact in sorted(found, key=lambda item: -item[0])]
+    usable = [sentence for sentence in ENGLISH.sentences(passage) if _is_usable(sentence)]
+    found: list[tuple[int, Fact]] = []
+    for sentence, parsed in zip(usable, parse(list(map(without_brackets, usable))), strict=True):
+        asked = [one for one in _questions(parsed, topic, passage) if one.answer in sentence]
+        found += [
+            (place, Fact(sentence, one.answer, one.words, one.defines))
+            for place, one in enumerate(asked[:_MAX_FACTS])
+        ]
+    return [fact for _, fact in sorted(found, key=lambda item: item[0])]
 
 
 def without_answer(question: str, answer: str) -> str:
@@ -144,28 +117,17 @@ def without_answer(question: str, answer: str) -> str:
     return shorter if len(tokens(shorter)) >= _QUESTION_WORDS.start else question
 
 
-def _sentence_score(sentence: str, topic: str) -> float:
-    """Return how promising a sentence is; 0 for no whole sentence of a usual length."""
-    if len(sentence) > _MAX_CHARACTERS:
-        return 0.0
-    body, words = set(ENGLISH.content_words(sentence)), len(tokens(sentence))
+def _is_usable(sentence: str) -> bool:
+    """Return whether a sentence is whole, of a usual length, and neither code nor references."""
+    if len(sentence) > _MAX_CHARACTERS or len(tokens(sentence)) not in _SENTENCE_WORDS:
+        return False
     is_whole = SENTENCE_END.search(sentence) and re.match(r"[\"“(*_]*[^\W_a-zß-ÿ]", sentence)
-    citations = len(ENGLISH.citation.findall(sentence))
-    is_odd = citations > 1 or len(CODE.findall(sentence)) > 4
-    if words not in _SENTENCE_WORDS or not is_whole or is_odd:
-        return 0.0
-    names = sum(match.start() > 0 for match in CAPITALISED.finditer(sentence))
-    score = 1.0 + 0.25 * min(3, names) + 0.15 * min(2, len(NUMBER.findall(sentence)))
-    score += 0.5 * bool(set(ENGLISH.content_words(topic)) & body)
-    score -= bool(ENGLISH.dependent_start.match(sentence))
-    score -= 0.25 * len(ENGLISH.loose_pronoun.findall(sentence))
-    return max(0.0, score - 0.7 * ENGLISH.refers_to_text(sentence))
+    is_odd = len(ENGLISH.citation.findall(sentence)) > 1 or len(CODE.findall(sentence)) > 4
+    return bool(is_whole) and not is_odd
 
 
 def _questions(sentence: Any, topic: str, passage: str) -> list[_Asked]:
-    """Return the questions about a parsed sentence that can be understood alone, the most promising
-    first.
-    """
+    """Return the questions about a parsed sentence that can be understood alone."""
     title, found = title_of(topic), dict[str, _Asked]()
     known = set(title.casefold().split())
     for answer in _answers(sentence):
@@ -183,7 +145,7 @@ def _questions(sentence: Any, topic: str, passage: str) -> list[_Asked]:
         for explanation in (*_definitions(clause, verb, subject), *_reasons(clause, verb, subject)):
             if one := _named(explanation, topic, passage, _EXPLAINED_WORDS):
                 found.setdefault(one.answer, one)
-    return sorted(found.values(), key=lambda one: (-one.score, one.answer))
+    return list(found.values())
 
 
 def _bounded(sentence: str, answer: str) -> str:
@@ -221,7 +183,7 @@ def _named(
         or re.search(r"[()\[\]]", full + asked.answer)
     )
     is_thing = text.startswith("Who ") and not _is_person(asked, topic, passage)
-    if malformed or is_thing or syntax.is_glued(text, asked.clause.verb):
+    if malformed or is_thing:
         return None
     named = asked._replace(words=full)
     if syntax.is_general(asked.clause) or (title_of(topic) and has_words(full, title_of(topic))):
@@ -263,20 +225,10 @@ def _answers(sentence: Any) -> Iterator[str]:
         and entity.root.head.i == entity.end
     ]
     entities = [entity.text for entity in sentence.ents if entity.label_ != "ORDINAL"]
-    bare = r"^(?:about|some|nearly|almost|only|over|around|the|an?) "
-    candidates = (*_spans(sentence.text), *counted, *entities, *objects)
+    bare = rf"^(?:{_BOUND}|some|only|the|an?) "
+    names = [match[0] for match in _NAMES.finditer(sentence.text) if match.start()]
+    candidates = (*names, *counted, *entities, *objects)
     yield from dict.fromkeys(re.sub(bare, "", text, flags=re.IGNORECASE) for text in candidates)
-
-
-def _spans(sentence: str) -> list[str]:
-    """Return the dates, amounts and names of several words in a sentence."""
-    found: list[tuple[int, int, str]] = []
-    for pattern in _SPANS:
-        for match in pattern.finditer(sentence):
-            start, end = match.span()
-            if start and not any(start < right and left < end for left, right, _ in found):
-                found.append((start, end, match.group()))
-    return [text for *_, text in sorted(found)]
 
 
 def _ask(sentence: Any, answer: str, title: str) -> _Asked | None:
@@ -292,13 +244,13 @@ def _ask(sentence: Any, answer: str, title: str) -> _Asked | None:
             question = _ask_for_subject(clause, verb, span, path, answer)
         else:
             question = _ask_for_rest(clause, verb, span, path, answer, title)
-        return question and _Asked(answer, question[0], clause, question[1], of_subject=of_subject)
+        return question and _Asked(answer, question, clause, of_subject=of_subject)
     return None
 
 
 def _ask_for_subject(
     clause: syntax.Clause, verb: syntax.Verb, span: Any, path: list[Any], answer: str
-) -> tuple[str, float] | None:
+) -> str | None:
     """Ask for the subject: "Who registered mozilla.org"."""
     within = len(path) == 1 or (len(path) == 2 and path[0].dep_ in _NUMBER_MODIFIERS)
     extra = sum(1 for _ in clause.subject.subtree) - len(span)
@@ -306,14 +258,14 @@ def _ask_for_subject(
     if not within or extra > _MAX_TITLE_WORDS or label in syntax.TIMES or not rest:
         return None
     word = _question_words(span, answer) or _subject_word(span, label, answer)
-    if not word or re.match(_INCOMPLETE, word) or (clause.verb.lemma_ == "be" and word != "Who"):
+    if not word or (clause.verb.lemma_ == "be" and word != "Who"):
         return None
-    return f"{word} {verb.declarative} {rest}", 1.7 if word == "Who" else 1.0
+    return f"{word} {verb.declarative} {rest}"
 
 
 def _ask_for_rest(
     clause: syntax.Clause, verb: syntax.Verb, span: Any, path: list[Any], answer: str, title: str
-) -> tuple[str, float] | None:
+) -> str | None:
     """Ask for an object, a time, a place or an amount: "In which year did Mozilla promote Brendan
     Eich".
     """
@@ -326,34 +278,32 @@ def _ask_for_rest(
     dependencies = [token.dep_ for token in path]
     is_amount = top.dep_ == "prep" and top.lower_ in _AMOUNT_PREPOSITIONS
     if is_amount and form.startswith("How many "):
-        return (f"{top.text.capitalize()} h{form[1:]} {rest}", 1.2) if len(path) < 4 else None
+        return f"{top.text.capitalize()} h{form[1:]} {rest}" if len(path) < 4 else None
     if label in syntax.TIMES or form in _TIME_FORMS:
         word = _time_words(span, top, dependencies, form, answer)
-        return (f"{word} {rest}", 1.6) if word and not re.search(r"\btimes\b", rest) else None
+        return f"{word} {rest}" if word and not re.search(r"\btimes\b", rest) else None
     counts = len(path) == 2 and dependencies[0] in _NUMBER_MODIFIERS
     if top.dep_ in ("dobj", "attr") and (len(path) == 1 or counts):
         return _ask_for_object(span, top, rest, label, form)
     if dependencies == ["pobj", "prep"] and label in syntax.PLACES:
-        return (f"Where {rest}", 1.3) if top.lower_ in ("in", "at", "to", "into") else None
+        return f"Where {rest}" if top.lower_ in ("in", "at", "to", "into") else None
     after = [token.pos_ for token in span.doc[span.end : span.end + 2]]
     is_listed = after[1:] == ["PROPN"] and span.doc[span.end].text in (",", "and", "&")
-    if dependencies == ["pobj", "agent"] and label in _AGENTS and verb.passive and not is_listed:
-        return f"By {_AGENTS[label]} {rest}", 1.5
+    is_agent = dependencies == ["pobj", "agent"] and syntax.has_child(clause.verb, "auxpass")
+    if is_agent and label in _AGENTS and not is_listed:
+        return f"By {_AGENTS[label]} {rest}"
     return None
 
 
-def _ask_for_object(
-    span: Any, top: Any, rest: str, label: str, form: str
-) -> tuple[str, float] | None:
+def _ask_for_object(span: Any, top: Any, rest: str, label: str, form: str) -> str | None:
     if form:
         of_what = syntax.text_of(
             token for token in top.subtree if token.i >= span.end and token.i > top.i
         )
         others = [child for child in top.head.children if child.dep_ in ("dobj", "attr")]
-        is_whole = len(others) < 2 and not re.match(_INCOMPLETE, form)
-        if not is_whole or (top.dep_ == "attr" and form != "How much"):
+        if len(others) > 1 or (top.dep_ == "attr" and form != "How much"):
             return None
-        return f"{form} {of_what if of_what.startswith('of ') else ''} {rest}", 1.5
+        return f"{form} {of_what if of_what.startswith('of ') else ''} {rest}"
     extra = [
         token
         for token in top.subtree
@@ -362,7 +312,7 @@ def _ask_for_object(
     is_part = len(extra) > 1 or syntax.has_child(top, "conj") or not syntax.is_informative(span)
     if is_part or top.dep_ == "attr" or label in _AMOUNTS:
         return None  # "What is X" is too vague
-    return f"{'Who' if label == 'PERSON' else 'What'} {rest}", 0.9
+    return f"{'Who' if label == 'PERSON' else 'What'} {rest}"
 
 
 def _time_words(span: Any, top: Any, dependencies: list[str], form: str, answer: str) -> str:
@@ -378,7 +328,7 @@ def _time_words(span: Any, top: Any, dependencies: list[str], form: str, answer:
         return form
     if re.search(rf"\b\d{{4}}\b|century|{_MONTH}|spring|summer|autumn|winter", answer):
         return "When"
-    return "At what time" if re.fullmatch(r"\d{1,2}[:.]\d\d(?: ?[ap]\.?m\.?)?", answer) else ""
+    return ""
 
 
 def _subject_word(span: Any, label: str, answer: str) -> str:
@@ -389,7 +339,7 @@ def _subject_word(span: Any, label: str, answer: str) -> str:
     if label in _BY_LABEL:  # a single word is often wrongly labelled as an organization
         return _BY_LABEL[label] if len(answer.split()) > 1 or label != "ORG" else ""
     is_thing = span.root.pos_ != "PROPN" and syntax.is_informative(span)
-    return "What" if label in _THINGS or is_thing else ""
+    return "What" if is_thing else ""
 
 
 def _question_words(span: Any, answer: str) -> str:
@@ -400,16 +350,11 @@ def _question_words(span: Any, answer: str) -> str:
         return _YEAR
     if _DATE.fullmatch(answer):
         return _DAY
-    if re.search(r"\d\s?(?:%|per ?cent\b)", answer):
-        return "What percentage"
     if re.match(r"[$€£]", answer):
         return "How much"
-    counted = re.fullmatch(r"(?:about |up to )?\d+(?:[.,]\d+)* ([^\W\d_]{3,})", answer)
-    if counted and counted[1].casefold() not in _MULTIPLES:
+    if counted := _COUNTED.fullmatch(answer):
         # Not of a "1947 cookbook".
         return "" if span[-1].tag_ == "NN" and answer[0].isdigit() else f"How many {counted[1]}"
-    if not counted and re.match(r"(?:because|since)\b", answer):
-        return "Why"
     *numbers, noun = span
     counts = numbers and noun.tag_ == "NNS" and all(token.pos_ == "NUM" for token in numbers)
     return f"How many {noun.text}" if counts else ""
@@ -426,8 +371,6 @@ def _definitions(clause: syntax.Clause, verb: syntax.Verb, subject: str) -> Iter
         answer = syntax.leading(noun)
         fits = len(answer.split()) in _ANSWER_WORDS and not syntax.rest_of(clause, noun.i)
         fits = fits and not any(token.tag_ in ("JJS", "RBS") for token in noun.subtree)
-        said = set(ENGLISH.content_words(answer)) - set(ENGLISH.content_words(subject))
-        fits = fits and len(said) >= _LEAST_SAID and not _RENAMES.match(answer)
         if fits and (
             (noun.tag_ == "NNS" and not articles) or ENGLISH.articles.issuperset(articles)
         ):
@@ -436,7 +379,7 @@ def _definitions(clause: syntax.Clause, verb: syntax.Verb, subject: str) -> Iter
             # labelled as persons.
             if (person and " " in subject) or (not person and clause.verb.tag_ != "VBD"):
                 words = f"{'Who' if person else 'What'} {verb.auxiliary} {subject}"
-                yield _Asked(answer, words, clause, 1.3, True)
+                yield _Asked(answer, words, clause, True)
 
 
 def _reasons(clause: syntax.Clause, verb: syntax.Verb, subject: str) -> Iterator[_Asked]:
@@ -448,7 +391,7 @@ def _reasons(clause: syntax.Clause, verb: syntax.Verb, subject: str) -> Iterator
         rest = f"{verb.rest} {syntax.rest_of(clause, child.i)}".strip()
         is_short = len(answer.split()) in _ANSWER_WORDS
         if rest and is_short and not ENGLISH.refers_to_text(answer):
-            yield _Asked(answer, f"Why {verb.auxiliary} {subject} {rest}", clause, 1.4)
+            yield _Asked(answer, f"Why {verb.auxiliary} {subject} {rest}", clause)
 
 
 def _gives_reason(clause: syntax.Clause, part: Any) -> bool:

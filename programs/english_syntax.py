@@ -25,7 +25,6 @@ _LEFT_OUT = (
 _DO = {"VBD": "did", "VBZ": "does", "VBP": "do"}
 _POINTING = word_list("this that these those such both another other others")
 _NEARLY_NOT = word_list("seldom rarely hardly barely scarcely never nearly almost")
-_DASHES = ("–", "—")
 _MAX_SUBJECT_WORDS, _MAX_NAME_WORDS = 14, 6
 _GIVEN_NAME = r"\b[^\W\d_a-zß-ÿ][\w’'-]*"
 
@@ -36,7 +35,6 @@ class Verb(NamedTuple):
     auxiliary: str
     rest: str
     declarative: str
-    passive: bool = False
 
 
 class Clause(NamedTuple):
@@ -101,7 +99,7 @@ def verb_of(verb: Any) -> Verb | None:
     if auxiliaries:
         first, *others = (token.lower_ for token in auxiliaries)
         rest = " ".join([*["not"] * negated, *others, verb.text]) + particle
-        return Verb(first, rest, f"{first} {rest}", has_child(verb, "auxpass"))
+        return Verb(first, rest, f"{first} {rest}")
     if negated or verb.tag_ not in _DO:
         return None
     if verb.lemma_ == "be":
@@ -134,9 +132,9 @@ def rest_of(clause: Clause, answer: int) -> str:
     verb = clause.verb
     before, after = [], []
     for child in verb.children:
-        # "sold ovens - its patents bought by others": what follows a dash is another matter.
-        is_aside = child.left_edge.i > verb.i and child.doc[child.left_edge.i - 1].text in _DASHES
-        if child.i == answer or child.dep_ in _LEFT_OUT or is_aside:
+        # "sold ovens, its patents bought by others": what stands apart is another matter.
+        apart = child.i > verb.i and child.doc[child.left_edge.i - 1].text in (",", "–", "—")
+        if child.i == answer or child.dep_ in _LEFT_OUT or (apart and child.dep_ != "prep"):
             continue
         text = text_of(_without_asides(child))
         if child.i > verb.i:
@@ -157,9 +155,7 @@ def _without_asides(head: Any) -> list[Any]:
         if token.dep_ in _ASIDES and token.i > head.i:
             inner = [other.i for other in token.subtree]
             before, after = head.doc[inner[0] - 1], head.doc[min(inner[-1] + 1, len(head.doc) - 1)]
-            opens = before.text in (",", "(") or (
-                before.text in _DASHES and head.doc[before.i - 1].whitespace_
-            )
+            opens = before.text in (",", "(")
             closes = after.i > head.right_edge.i or (after.is_punct and after.text != ":")
             if opens and closes:
                 dropped.update((before.i, *inner))
@@ -236,22 +232,6 @@ def label_of(span: Any) -> str:
     """Return the label of the entity that contains the root of a span; empty if there is none."""
     return next(
         (entity.label_ for entity in span.doc.ents if entity.start <= span.root.i < entity.end), ""
-    )
-
-
-def is_glued(text: str, verb: Any) -> bool:
-    """Return whether words are adjacent that a comma separates in the sentence: "over the terrace
-    the Brine End".
-    """
-    words = [token.text for token in verb.doc]
-    after_commas = (
-        token.text
-        for token in verb.doc[verb.i + 1 :]
-        if words[token.i - 1] == "," and token.dep_ != "prep"
-    )
-    return any(
-        words.count(word) == 1 and re.search(rf"\w {re.escape(word)}(?!\w)", text)
-        for word in after_commas
     )
 
 

@@ -71,6 +71,11 @@ def facts() -> Facts:
             'In which year did Nira Vosk sell the play under the name "The Last Ferry"',
         ),
         (
+            "Maria Kolb was born in Lowen in 1998, the youngest of five.",
+            "1998",
+            "In which year was Maria Kolb born in Lowen",
+        ),
+        (
             "Tidepool is a small job queue for Python that keeps its jobs in a single file.",
             "a small job queue for Python that keeps its jobs in a single file",
             "What is Tidepool",
@@ -126,9 +131,6 @@ def test_names_are_written_in_full(facts):
         "A list of the forty clocks of Maria Kolb.",  # nor a verb
         "Maria Kolb moved away from Lowen in the May of the year",  # nor an end
         "Gate 3 is the oldest part of Hollin Tarn Weir.",  # many things are that
-        # Another name, and the name again, say nothing of a thing.
-        "Basal Margin is the inverse of what the Tarn Pump still holds.",
-        "Tarn Flood Pump is a pump for the flood.",
         # "Who" is for persons only.
         "Carrow Reach is designed to hold back the water of Tarn.",
         "Such tiles are reported with the error code E207.",  # which tiles
@@ -156,8 +158,6 @@ def test_unclear_sentences_have_no_facts(facts, sentence):
         ("The Lamp League moved to Lowen in 1998.", True),
         ("Kolb moved her office to Lowen in 1998.", False),
         ("Maria Kolb moved to Lowen in 1998.", True),
-        # A comma that keeps two things apart is lost.
-        ("Maria Kolb was born in Lowen in 1998, the youngest of five.", False),
         ("In 1998, Maria Kolb moved from Tarn, where she was born, to Lowen.", True),
     ],
 )

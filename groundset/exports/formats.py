@@ -86,6 +86,19 @@ def _one(name: str, columns: Any, about: str = "", *, splits: bool = True) -> Ex
     return Export({name: File(questions, columns)}, about, splits)
 
 
+def _adk_turns(row: Row) -> list[Row]:
+    return [
+        {
+            "user_content": {"role": "user", "parts": [{"text": row["question"]}]},
+            "final_response": {"role": "model", "parts": [{"text": row["answer"]}]},
+        }
+    ]
+
+
+def _adk_set(cases: list[Row]) -> Row:
+    return {"eval_set_id": "groundset", "eval_cases": cases}
+
+
 def _ragas_synthesizer(row: Row) -> str:
     hops = "multi" if len(row["retrieval_gt"]) > 1 else "single"
     return f"{hops}_hop_specific_query_synthesizer"
@@ -115,6 +128,7 @@ TABLES: Mapping[str, File] = {
     ),
     CORPUS: File(chunks, _CHUNK),
 }
+_ADK_CASE = {"eval_id": "id", "conversation": _adk_turns}
 _AUTORAG_QUESTION = {
     "qid": "id",
     "query": "question",
@@ -180,10 +194,10 @@ _RAGAS = {
 }
 
 EXPORTS: Mapping[str, Export] = {
-    # As `transform_benchmark.py` of Auto RAG Eval makes it.
-    "adk": _one(
-        "evaluation.json",
-        {"query": "question", "expected_tool_use": [], "reference": "answer"},
+    # An `EvalSet` of google-adk 2.13.0, which reads what `transform_benchmark.py` of Auto RAG Eval
+    # makes as one conversation of all questions.
+    "adk": Export(
+        {"evaluation.evalset.json": File(questions, _ADK_CASE, _adk_set)},
         "(for the Agent Development Kit)",
         splits=False,
     ),

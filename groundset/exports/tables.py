@@ -24,6 +24,7 @@ class File(NamedTuple):
 
     of: Callable[[EvaluationSet], Iterable[Row]]  # yields the rows; ``split`` is the split of a row
     columns: Any
+    whole: Callable[[list[Row]], Any] = list  # what a .json file holds of the rows
 
     def tables(self, found: EvaluationSet) -> dict[str, Any]:
         """Return an Arrow table for each split."""
@@ -59,7 +60,7 @@ class File(NamedTuple):
         encoding = "utf-8-sig" if is_csv else "utf-8"
         with file.open("w", encoding=encoding, newline="") as text:
             if file.suffix == ".json":
-                text.write(json.dumps(list(rows), indent=2) + "\n")
+                text.write(json.dumps(self.whole(list(rows)), indent=2) + "\n")
             elif file.suffix == ".jsonl":
                 text.writelines(json.dumps(row) + "\n" for row in rows)
             else:

@@ -66,9 +66,8 @@ def test_tables(load, content):
 
 
 def test_adk(load, content):
-    turns = load("adk", "adk", peer="adk")
-    nothing = {"tool_uses": [], "tool_responses": [], "intermediate_responses": []}
-    assert turns == [[sample.question, sample.answer, nothing] for sample in content.samples]
+    cases = load("adk", "adk", peer="adk")
+    assert cases == [[sample.id, sample.question, sample.answer] for sample in content.samples]
 
 
 @pytest.mark.parametrize("format", ["inspect", "langfuse", "langsmith", "opik", "phoenix"])

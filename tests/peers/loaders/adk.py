@@ -1,22 +1,16 @@
-"""Load an evaluation with the Agent Development Kit, which makes an evaluation set of it."""
+"""Load an evaluation set as `adk eval` of the Agent Development Kit does."""
 
 import json
 import sys
 from pathlib import Path
 
-from google.adk.evaluation.agent_evaluator import AgentEvaluator
+from google.adk.evaluation.local_eval_sets_manager import load_eval_set_from_file
 
 target = Path(sys.argv[2])
-AgentEvaluator.migrate_eval_data_to_new_schema(
-    str(Path(sys.argv[1], "evaluation.json")), str(target)
-)
-[case] = json.loads(target.read_text("utf-8"))["eval_cases"]
-turns = [
-    (
-        turn["user_content"]["parts"][0]["text"],
-        turn["final_response"]["parts"][0]["text"],
-        turn["intermediate_data"],
-    )
-    for turn in case["conversation"]
+found = load_eval_set_from_file(str(Path(sys.argv[1], "evaluation.evalset.json")), "set")
+cases = [
+    [case.eval_id, *(content.parts[0].text for content in (turn.user_content, turn.final_response))]
+    for case in found.eval_cases
+    for turn in case.conversation
 ]
-target.write_text(json.dumps(turns), "utf-8")
+target.write_text(json.dumps(cases), "utf-8")

@@ -10,6 +10,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from html import escape
 from pathlib import Path
+from textwrap import shorten
 from typing import Any
 from urllib.parse import unquote
 
@@ -210,9 +211,8 @@ def card(
 
 def markdown_text(value: object) -> str:
     """Escape a value for Markdown, on one line of limited length."""
-    text = printable(" ".join(str(value).split()))
-    short = text if len(text) <= _MAX_NAME else text[: _MAX_NAME - 1] + "…"
-    return escape(_MARKUP.sub(r"\\\g<0>", short), quote=False)
+    text = printable(shorten(str(value), _MAX_NAME, placeholder=" …"))
+    return escape(_MARKUP.sub(r"\\\g<0>", text), quote=False)
 
 
 def _reviews(found: EvaluationSet) -> dict[str, Any] | None:

@@ -29,7 +29,6 @@ def questions(content: EvaluationSet) -> Iterator[Row]:
     """
     for sample in content.samples:
         row = question_row(sample, content.split_of(sample))
-        profile = {"evolution": sample.evolution, "kind": sample.kind}
         yield row | {
             "answers": [sample.answer, *sample.other_answers],
             "other_answers": sample.other_answers,
@@ -39,7 +38,6 @@ def questions(content: EvaluationSet) -> Iterator[Row]:
             "gold_ids": row["chunk_ids"] if sample.retrieval_gt else [],
             "asked_from": [] if sample.retrieval_gt else row["chunk_ids"],
             "path": next(iter(row["paths"]), None),
-            "profile": {name: value for name, value in profile.items() if value is not None},
             "provenance": [
                 chunk.model_dump(mode="json", exclude={"metadata"}) for chunk in sample.contexts
             ],
@@ -214,7 +212,7 @@ EXPORTS: Mapping[str, Export] = {
         "benchmark.json",
         {
             "context": "context",
-            "Q&A Gen Profile": "profile",
+            "Q&A Gen Profile": {"evolution": "evolution", "kind?": "kind"},
             "Question": "question",
             "Answer": "answer",
         },

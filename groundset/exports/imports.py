@@ -5,7 +5,7 @@ are rebuilt; see :mod:`groundset.corpus.own`. Values of questions that a run has
 kept in the metadata, as ``imported``.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from itertools import chain
 from pathlib import Path
 from typing import Any, Literal
@@ -49,6 +49,7 @@ _USUAL = {
     **dict.fromkeys((*ANSWERED, "generation_gt"), "answer"),
     **dict.fromkeys(("qid", "query_id"), "id"),
 }
+_NEEDED = ("question", "answer", "retrieval_gt or chunk_ids")  # columns of a table of questions
 # Columns that have a place, or say what others do.
 _KNOWN = {*Sample.model_fields, "chunk_ids", "passage", "paths", "split", "answerable", "rank"}
 
@@ -132,8 +133,12 @@ def _read_tables(options: ImportOptions, files: str) -> tuple[list[Row], list[Ro
         )
     passages = list(rows_of(named[corpus]))
     asked: list[Row] = [(where, _usual(fields)) for where, fields in rows_of(named[questions])]
-    _check_columns(named[questions], asked, "question", "answer", "retrieval_gt|chunk_ids")
-    _check_columns(named[corpus], passages, "chunk_id|doc_id", "text|contents")
+    there = {name for _, fields in asked for name in fields}
+    missing = [name for name in _NEEDED if there.isdisjoint(name.split(" or "))]
+    if asked and missing:
+        raise InputError(
+            f"{named[questions]}: there is no column {', '.join(missing)}; name them so"
+        )
     return asked, passages
 
 
@@ -142,15 +147,6 @@ def _usual(fields: Mapping[str, Any]) -> dict[str, Any]:
     given = {name: value for name, value in fields.items() if value is not None}
     usual = {_USUAL.get(name.casefold(), name): value for name, value in given.items()}
     return usual | {name: given[name] for name in usual if name in given}
-
-
-def _check_columns(file: Path, rows: Sequence[Row], *names: str) -> None:
-    """Refuse a table that lacks columns, naming all of them; ``|`` stands between alternatives."""
-    there = {name for _, fields in rows for name in fields}
-    missing = [name for name in names if there.isdisjoint(name.split("|"))]
-    if rows and missing:
-        told = ", ".join(missing).replace("|", " or ")
-        raise InputError(f"{file}: there is no column {told}; name them so")
 
 
 def _read_jsonl(options: ImportOptions, _: str) -> tuple[list[Row], list[Row]]:
@@ -175,7 +171,10 @@ def _contexts(where: str, fields: Mapping[str, Any]) -> list[dict[str, Any]]:
         raise InputError(
             f"{where}, column contexts: must be a list of texts, or of objects with `text`"
         )
-    return [{"chunk_id": text_id(str(each.get("text"))), **each} for each in contexts]
+    return [
+        {**each, "chunk_id": each.get("chunk_id") or text_id(str(each.get("text")))}
+        for each in contexts
+    ]
 
 
 def _sample(where: str, fields: Mapping[str, Any], chunks: Mapping[str, Chunk]) -> Sample | None:
@@ -187,7 +186,7 @@ def _sample(where: str, fields: Mapping[str, Any], chunks: Mapping[str, Chunk]) 
     named = _ids(where, "chunk_ids", fields.get("chunk_ids", []))
     groups = _groups(where, fields.get("retrieval_gt", [[name] for name in named]), chunks)
     ids = named or [group[0] for group in groups]
-    if missing := [name for name in ids if name not in chunks]:
+    if missing := [name for name in chain(ids, *groups) if name not in chunks]:
         raise InputError(f"{where}: there is no chunk {missing[0]}")
     if not ids:
         return None

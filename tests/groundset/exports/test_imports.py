@@ -194,6 +194,11 @@ def test_autorag_accepts_flat_values_and_unanswerable_questions(tmp_path, capsys
         ({"generation_gt": []}, {}, r"qa.parquet, row 2: question two has no answer"),
         ({"retrieval_gt": [["gone"]]}, {}, "row 2: there is no chunk gone$"),
         (
+            {"retrieval_gt": [["gone"]], "chunk_ids": ["c1"]},
+            {},
+            "row 2: there is no chunk gone$",
+        ),
+        (
             {"retrieval_gt": [["c1"], []]},
             {},
             "row 2, column retrieval_gt: must be lists of chunk ids",

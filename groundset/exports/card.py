@@ -160,6 +160,7 @@ def card(
     from markupsafe import Markup
 
     recipe, samples = record["configuration"].get("recipe"), found.samples
+    reviewed = list(signed(found.runs[0]).values())
     front = {
         "license": licence,
         "language": [
@@ -204,7 +205,8 @@ def card(
         origins=listed(_origins(samples, record)),
         personal=listed(held_personal(found.chunks)),
         roles=_ROLES,
-        reviews=_reviews(found),
+        reviewed=reviewed,
+        share=wilson(sum(reviewed), len(reviewed)),
     )
     return f"---\n{yaml.safe_dump(front, allow_unicode=True, sort_keys=False)}---\n{text}"
 
@@ -213,19 +215,6 @@ def markdown_text(value: object) -> str:
     """Escape a value for Markdown, on one line of limited length."""
     text = printable(shorten(str(value), _MAX_NAME, placeholder=" …"))
     return escape(_MARKUP.sub(r"\\\g<0>", text), quote=False)
-
-
-def _reviews(found: EvaluationSet) -> dict[str, Any] | None:
-    """Return how many samples of the run were reviewed and signed, and the share; None without
-    reviews.
-    """
-    [run] = found.runs
-    given = signed(run).values()
-    share = wilson(sum(given), len(given))
-    if share is None:
-        return None
-    percent = [100 * part for part in share]
-    return {"read": len(given), "signed": sum(given), "percent": percent}
 
 
 def _listed(names: Iterable[str | None]) -> str:

@@ -2,6 +2,7 @@
 alone.
 """
 
+import logging
 import os
 import secrets
 import socket
@@ -16,7 +17,7 @@ from typing import Any
 
 from flask import Flask, Response, abort, make_response, redirect, request
 from werkzeug.exceptions import HTTPException
-from werkzeug.serving import WSGIRequestHandler, make_server
+from werkzeug.serving import make_server
 from werkzeug.wrappers import Response as AnyResponse
 
 from groundset.options import Options, option
@@ -42,7 +43,6 @@ from groundset.run.store import DATABASE, Review, Store
 
 _HOST = "127.0.0.1"
 _MAX_BODY = 100_000  # bytes
-_IDLE_SECONDS = 10.0  # after which a connection is closed
 _HEADERS = {
     "Content-Security-Policy": f"{policy('page.css', 'review.js')}; frame-ancestors 'none'",
     "Cache-Control": "no-store",
@@ -232,15 +232,6 @@ def make_app(run: Run, reviewer: str, token: str) -> Flask:
     return app
 
 
-class _SilentHandler(WSGIRequestHandler):
-    """Logs no requests, because their paths contain the token."""
-
-    timeout = _IDLE_SECONDS
-
-    def log(self, type: str, message: str, *args: object) -> None:
-        """Discard a log line."""
-
-
 @contextmanager
 def serving(run: Run, reviewer: str, port: int = 0) -> Iterator[str]:
     """Serve the review of a run in the background and yield the address, which contains a token.
@@ -251,6 +242,7 @@ def serving(run: Run, reviewer: str, port: int = 0) -> Iterator[str]:
     """
     Store(run.folder / DATABASE).close()  # reviews are kept in it
     token = secrets.token_urlsafe(18)
+    logging.getLogger("werkzeug").setLevel(logging.ERROR)  # paths of requests contain the token
     try:
         listener = socket.create_server((_HOST, port))
     except OSError as error:
@@ -263,7 +255,6 @@ def serving(run: Run, reviewer: str, port: int = 0) -> Iterator[str]:
             port,
             make_app(run, reviewer, token),
             threaded=True,
-            request_handler=_SilentHandler,
             fd=listener.fileno(),
         )
     thread = threading.Thread(target=server.serve_forever, daemon=True)

@@ -365,30 +365,29 @@ def _compared(
 
 def _trained(task: CompileTask, model: str, options: CompileOptions, progress: Progress) -> Report:
     """Train weights for a step; the measure is the likelihood of what gold rows want."""
-    from groundset.optimizers.finetune import Training, finetune, turns_of  # with torch
+    from groundset.optimizers.finetune import Training, finetune  # with torch
 
     found = parse_spec(str(options.lm))
     if found.served or not hasattr(task.program, "demos"):
         raise InputError(f"--optimizer {FINETUNE} trains one step of a local model")
-    bare = task.program.deepcopy()
-    bare.demos, bare.config = [], {**bare.config, "adapter": task.name}
-    dev, test = task.devset[:_MEASURED], task.testset[:_MEASURED]
-    served, train = turns_of(task.program, [*dev, *test], demos=True), turns_of(bare, task.trainset)
-    measured = list(zip(served, turns_of(bare, [*dev, *test]), strict=True))
-    progress.phase(
-        f"Training {task.name} on {len(train)} rows: steps", -(-len(train) // Training.batch)
+    dev, test, count = task.devset[:_MEASURED], task.testset[:_MEASURED], len(task.trainset)
+    progress.phase(f"Training {task.name} on {count} rows: steps", -(-count // Training.batch))
+    trained = finetune(
+        found.path or pull(found.name),
+        task.program,
+        task.trainset,
+        [*dev, *test],
+        _training(task.name, options),
+        Training(seed=options.seed),
+        lambda *_: progress.advance(),
     )
-    folder, training = _training(task.name, options), Training(seed=options.seed)
-    weights = found.path or pull(found.name)
-    trained = finetune(weights, train, measured, folder, training, lambda *_: progress.advance())
     before, after = (
         {"dev": each[: len(dev)], "test": each[len(dev) :]}
         for each in (trained.before, trained.after)
     )
     figures = _compared(before, after, [row.document for row in test])
-    report = Report(
-        task.name, model, FINETUNE, figures | {"seconds": trained.seconds}, program=bare
-    )
+    figures["seconds"] = trained.seconds
+    report = Report(task.name, model, FINETUNE, figures, program=trained.predictor)
     report.weights = trained.file
     return report
 

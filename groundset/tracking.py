@@ -266,7 +266,7 @@ class Tracking:
         self._check_stays(self.client.get_run(run_id).info.artifact_uri)
         for name, content in files.items():
             if isinstance(content, Path):
-                self.client.log_artifact(run_id, str(content), name.rpartition("/")[0] or None)
+                self.client.log_artifact(run_id, str(content))
             else:
                 self.client.log_text(run_id, content, name)
 

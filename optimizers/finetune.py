@@ -67,9 +67,12 @@ class Turn(NamedTuple):
 
 
 class Trained(NamedTuple):
-    """A trained adapter, with the likelihood of each measured row before and after."""
+    """A trained adapter and the predictor that uses it, without demos, with the likelihood of each
+    measured row before and after.
+    """
 
     file: Path
+    predictor: dspy.Predict
     before: list[float]
     after: list[float]
     seconds: float
@@ -94,9 +97,9 @@ def turns_of(
 
 def finetune(
     weights: Path,  # a GGUF file
-    train: Sequence[Turn],
-    # Held-out rows, each as it is served now and as the trained model sees it.
-    measured: Sequence[tuple[Turn, Turn]],
+    predictor: dspy.Predict,  # as it is served
+    trainset: Sequence[dspy.Example],
+    measured: Sequence[dspy.Example],  # held-out rows
     folder: Path,  # for checkpoints and ``adapter.gguf``
     options: Training,
     # Gets step, steps and loss in nats per token.
@@ -115,13 +118,15 @@ def finetune(
         raise InputError(
             '--optimizer finetune needs more packages; run `pip install "groundset[finetune]"`'
         )
+    bare = predictor.deepcopy()
+    bare.demos, bare.config = [], {**bare.config, "adapter": predictor.name}
     trainer = _Adapting(weights, options, folder / "checkpoints")
-    before = trainer.likelihoods([turn for turn, _ in measured], finetuned=False)
-    seconds = trainer.learn(train, progress)
+    before = trainer.likelihoods(turns_of(predictor, measured, demos=True), finetuned=False)
+    seconds = trainer.learn(turns_of(bare, trainset), progress)
     file = folder / "adapter.gguf"
     _write_adapter(trainer.model, trainer.architecture, file, weights.stem)
-    after = trainer.likelihoods([turn for _, turn in measured], finetuned=True)
-    return Trained(file, before, after, seconds)
+    after = trainer.likelihoods(turns_of(bare, measured), finetuned=True)
+    return Trained(file, bare, before, after, seconds)
 
 
 class _Adapting(Trainer):

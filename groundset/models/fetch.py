@@ -352,7 +352,7 @@ def online() -> Iterator[None]:
     outside terminals.
     """
     from huggingface_hub import constants
-    from huggingface_hub.utils import disable_progress_bars
+    from huggingface_hub.utils import disable_progress_bars  # type: ignore[attr-defined]
 
     offline = constants.HF_HUB_OFFLINE
     constants.HF_HUB_OFFLINE = offline and not privacy.took_the_hub_offline()

@@ -48,7 +48,6 @@ def test_an_interrupted_training_goes_on_and_llama_cpp_takes_its_weights(
 ):
     loaded = module._load(smollm2, OPTIONS)  # once: it takes longer than the training
     monkeypatch.setattr(module, "_load", lambda *_: copy.deepcopy(loaded))
-    turns = turns_of(step("answer"), rows)
     losses = []
 
     def interrupting(number, steps, loss):
@@ -57,10 +56,10 @@ def test_an_interrupted_training_goes_on_and_llama_cpp_takes_its_weights(
         if number == 2 and len(losses) == 2:
             raise KeyboardInterrupt
 
-    measured = [(turn, turn) for turn in turns[:1]]
+    training = smollm2, step("answer"), rows, rows[:1], tmp_path, OPTIONS, interrupting
     with pytest.raises(KeyboardInterrupt):
-        finetune(smollm2, turns, measured, tmp_path, OPTIONS, interrupting)
-    trained = finetune(smollm2, turns, measured, tmp_path, OPTIONS, interrupting)
+        finetune(*training)
+    trained = finetune(*training)
     assert len(losses) == 4, "no step was made twice"
     assert losses[-1] < losses[0] / 2
     assert min(trained.after) > max(trained.before)
@@ -68,6 +67,7 @@ def test_an_interrupted_training_goes_on_and_llama_cpp_takes_its_weights(
     try:
         answer = step("answer", max_tokens=8)
         answer.demos = []
+        assert trained.predictor.config["adapter"] == "answer"
         lm = dspy.LM("local/x", engine=model, cache=False)
         with dspy.context(lm=lm):
             asked = {"passage": rows[0].passage, "question": rows[0].question}

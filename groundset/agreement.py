@@ -23,6 +23,7 @@ from groundset.printing import counted
 from groundset.programs.errors import InputError
 from groundset.programs.forms import SIMPLE
 from groundset.programs.languages import LANGUAGES, language_among
+from groundset.programs.stats import REACH, Values, percentiles, quartiles
 from groundset.programs.text import one_line, share, tokens
 from groundset.programs.types import Chunk, Document, Sample
 from groundset.retrieval.embed import Embedder
@@ -32,7 +33,6 @@ from groundset.retrieval.retrievers import RETRIEVERS
 from groundset.rows import named_rows, optional
 from groundset.run.run import Run, open_run
 from groundset.searching import MEASURES, search
-from groundset.stats import REACH, Estimate, Values, quartiles
 
 SIZES = (0.4, 2.5)  # of the chunks that documents are cut into again, times those of the run
 _MOST = 10_000  # own questions
@@ -166,13 +166,14 @@ def agreement(
     halves = [np.array_split(shuffled(), 2, axis=1) for _ in range(_DRAWS)]
     fewer = [order(shuffled()[:, : len(ours.samples)]) for _ in range(_DRAWS)]
     set_means, own_means = set_values.mean(axis=1), own_values.mean(axis=1)
+    sides = ours, theirs
     chosen, best = int(set_means.argmax()), int(own_means.argmax())
     names = [method.name for method in methods]
     orders = zip(order(set_values), np.mean(fewer, axis=0).tolist(), strict=True)
     figures = {
         "questions": (len(ours.samples), count),
         "tau": (
-            Estimate(_tau(set_values, own_values), *np.quantile(taus, (0.025, 0.975)).tolist()),
+            percentiles(_tau(set_values, own_values), taus),
             float(np.mean([_tau(*pair) for pair in halves])),
         ),
         **dict(zip(("order_right", "told_rightly", "told_wrongly"), orders, strict=True)),
@@ -180,11 +181,8 @@ def agreement(
         "loss_of_choosing": (float(own_means[best] - own_means[chosen]), 0.0),
         measure: (float(set_means.mean()), float(own_means.mean())),
         "level_off": (float(np.abs(set_means - own_means).mean()), 0.0),
-        "words": (quartiles(ours.lengths()), quartiles(theirs.lengths())),
-        "shared_words": (
-            quartiles(ours.shared_words(run.documents)),
-            quartiles(theirs.shared_words(run.documents)),
-        ),
+        "words": tuple(quartiles(side.lengths()) for side in sides),
+        "shared_words": tuple(quartiles(side.shared_words(run.documents)) for side in sides),
     }
     return RankingAgreement(names, len(same_chunks), int(is_told.sum()), figures)
 

@@ -12,12 +12,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from groundset import stats
 from groundset.printing import counted
+from groundset.programs import stats
 from groundset.programs.errors import InputError
+from groundset.programs.stats import ALPHA, Estimate, Units, Values, bootstrap_mean
 from groundset.programs.text import one_line
 from groundset.programs.types import Sample
-from groundset.stats import ALPHA, Estimate, Units, Values, bootstrap_mean
 
 _SHARE = 0.8  # of the false alarms, for all questions
 _FEWEST = 12  # units of a stratum: that all lose is significant beside 40 other strata

@@ -87,10 +87,10 @@ def test_errors_name_parameters(cook):
         cook("Ann", "soup", minutes=0, heat="hot")
     with refuses(r"^DISH: name one, or see out and `groundset cook --help`$"):
         cook("Ann", [])
-    with refuses("salt 1: there is no such option"):
+    with refuses("unexpected keyword argument 'salt'", TypeError):
         cook("Ann", "soup", salt=1)
-    for path, message in (("", "path is empty"), ("a\0b", "path holds NUL")):
-        with refuses(message):
+    for path in ("", "a\0b"):
+        with refuses("a path must not be empty, nor contain a carriage return or NUL"):
             cook("Ann", path)
     with refuses("dishes", TypeError):
         cook("Ann")

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from groundset.stats import (
+from groundset.programs.stats import (
     Estimate,
     bootstrap_mean,
     detectable_gain,

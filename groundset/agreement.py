@@ -24,18 +24,17 @@ from groundset.programs.errors import InputError
 from groundset.programs.forms import SIMPLE
 from groundset.programs.languages import LANGUAGES, language_among
 from groundset.programs.stats import REACH, Values, percentiles, quartiles
-from groundset.programs.text import one_line, share, tokens
+from groundset.programs.text import share, tokens
 from groundset.programs.types import Chunk, Document, Sample
 from groundset.retrieval.embed import Embedder
 from groundset.retrieval.gold import Places, gold_spans, holders
 from groundset.retrieval.index import UNRANKED, Ranks, ranks_of
 from groundset.retrieval.retrievers import RETRIEVERS
-from groundset.rows import named_rows, optional
+from groundset.rows import optional, questions_in
 from groundset.run.run import Run, open_run
 from groundset.searching import MEASURES, search
 
 SIZES = (0.4, 2.5)  # of the chunks that documents are cut into again, times those of the run
-_MOST = 10_000  # own questions
 _FEWEST = 20  # own questions that say which of two methods is better, if it is much
 _AROUND = 200  # characters of a passage
 _DRAWS = 300
@@ -215,19 +214,12 @@ def own_questions(source: Path, flag: str, run: Run) -> Run:
     if source.is_dir():
         return open_run(source)
     chunks: dict[str, list[str]] = {}
-    for where, fields in named_rows(source, flag, "question"):
-        if not {"question", "query"} & fields.keys():
-            raise InputError(f"{where}: column question or query is missing")
-        text = optional(where, fields, "question") or optional(where, fields, "query") or ""
-        question, chunk_id = one_line(text), optional(where, fields, "chunk_id")
+    for where, question, fields in questions_in(source, flag):
+        chunk_id = optional(where, fields, "chunk_id")
         if chunk_id is not None and chunk_id not in run.chunks:
             raise InputError(f"{where}, column chunk_id: no chunk {chunk_id} in {run.folder}")
-        chunks.setdefault(question, []).extend([chunk_id] if chunk_id else [])
-    chunks.pop("", None)
-    if not 0 < len(chunks) <= _MOST:
-        raise InputError(
-            f"{flag} {source}: give 1 to {_MOST:,} different questions, not {len(chunks):,}"
-        )
+        if question:
+            chunks.setdefault(question, []).extend([chunk_id] if chunk_id else [])
     known = {sample.language for sample in run.samples} or {"en"}
     samples = tuple(
         Sample(

@@ -19,6 +19,7 @@ from typing import Any
 
 from groundset.bounded import child_command, limit_memory
 from groundset.programs.errors import InputError, first_line
+from groundset.programs.text import one_line
 from groundset.programs.untrusted import (
     MAX_NAME,
     MAX_ROW,
@@ -60,6 +61,7 @@ _JSON_CELLS = (
     "probability",
 )
 _MOST_BYTES = 64 << 20  # of a file of lines
+_MOST_QUESTIONS = 10_000  # different ones; grouping takes quadratic time
 _ROWS_AT_ONCE = 16  # each may hold a text of several megabytes; larger batches are hardly faster
 
 
@@ -157,6 +159,27 @@ def named_rows(file: Path, option: str, of_line: str = "") -> Iterator[Row]:
                 yield f"{file}, line {number}", {of_line: line.removesuffix("\r")}
     else:
         raise InputError(f"{option} {file}: name a {'.txt, ' * bool(of_line)}.csv or .jsonl file")
+
+
+def questions_in(file: Path, option: str) -> list[tuple[str, str, Mapping[str, Any]]]:
+    """Return where each question of a file stands, as one line, with its row; it may be empty.
+
+    Raises:
+        InputError: it has no such column, no questions or too many; or see :func:`named_rows`.
+    """
+    found = []
+    for where, fields in named_rows(file, option, "question"):
+        if not {"question", "query"} & fields.keys():
+            names = ", ".join(fields) or "none"
+            raise InputError(f"{where}: column question or query is missing; there are {names}")
+        text = optional(where, fields, "question") or optional(where, fields, "query")
+        found.append((where, one_line(text or ""), fields))
+    count = len({question for _, question, _ in found} - {""})
+    if not 0 < count <= _MOST_QUESTIONS:
+        raise InputError(
+            f"{option} {file}: give 1 to {_MOST_QUESTIONS:,} different questions, not {count:,}"
+        )
+    return found
 
 
 def parquet_rows(

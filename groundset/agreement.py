@@ -147,7 +147,7 @@ def agreement(
     ]
     pairs = np.array(same_chunks).T
     truth, is_told = _differences(own_values, pairs)
-    chance, count = np.random.default_rng(0), len(theirs.samples)
+    chance = np.random.default_rng(0)
 
     def order(values: Values) -> list[float]:
         means, is_seen = _differences(values, pairs)
@@ -155,25 +155,20 @@ def agreement(
         shares = is_right, is_seen & is_right, is_seen & ~is_right
         return [share(int(part[is_told].sum()), int(is_told.sum())) for part in shares]
 
-    def again(values: Values) -> Values:
-        return values[:, chance.integers(values.shape[1], size=values.shape[1])]
-
-    def shuffled() -> Values:
-        return own_values[:, chance.permutation(count)]
-
-    taus = [_tau(again(set_values), again(own_values)) for _ in range(_DRAWS)]
-    halves = [np.array_split(shuffled(), 2, axis=1) for _ in range(_DRAWS)]
-    fewer = [order(shuffled()[:, : len(ours.samples)]) for _ in range(_DRAWS)]
+    both, sides = (set_values, own_values), (ours, theirs)
+    drawn = ([chance.choice(each, each.shape[1], axis=1) for each in both] for _ in range(_DRAWS))
+    shuffled = [chance.permutation(own_values, axis=1) for _ in range(_DRAWS)]
+    halves = [np.array_split(each, 2, axis=1) for each in shuffled]
+    fewer = [order(each[:, : len(ours.samples)]) for each in shuffled]
     set_means, own_means = set_values.mean(axis=1), own_values.mean(axis=1)
-    sides = ours, theirs
     chosen, best = int(set_means.argmax()), int(own_means.argmax())
     names = [method.name for method in methods]
     orders = zip(order(set_values), np.mean(fewer, axis=0).tolist(), strict=True)
     figures = {
-        "questions": (len(ours.samples), count),
+        "questions": tuple(len(side.samples) for side in sides),
         "tau": (
-            percentiles(_tau(set_values, own_values), taus),
-            float(np.mean([_tau(*pair) for pair in halves])),
+            percentiles(_tau(*both), [_tau(*each) for each in drawn]),
+            float(np.mean([_tau(*each) for each in halves])),
         ),
         **dict(zip(("order_right", "told_rightly", "told_wrongly"), orders, strict=True)),
         "best": (names[chosen], names[best]),

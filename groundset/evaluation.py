@@ -414,19 +414,16 @@ def measured(
 
 def differences(results: Sequence[RetrieverResult], units: Units, measure: str) -> list[Difference]:
     """Test all pairs of retrievers."""
-    pairs = list(combinations(results, 2))
-    pvalues = stats.holm(
-        [
-            stats.permutation(one.values[measure], other.values[measure], units)
-            for one, other in pairs
-        ]
-    )
-    found = []
-    for (one, other), p in zip(pairs, pvalues, strict=True):
-        better, worse = sorted((one, other), key=lambda each: -each.estimates[measure].value)
-        gain = bootstrap_mean(better.values[measure] - worse.values[measure], units, lowest=-1.0)
-        found.append(Difference(better.retriever, worse.retriever, gain, p))
-    return found
+    pairs = [
+        sorted(pair, key=lambda each: -each.estimates[measure].value)
+        for pair in combinations(results, 2)
+    ]
+    gains = [better.values[measure] - worse.values[measure] for better, worse in pairs]
+    pvalues = stats.holm([stats.permutation(gain, units) for gain in gains])
+    return [
+        Difference(better.retriever, worse.retriever, bootstrap_mean(gain, units, lowest=-1.0), p)
+        for (better, worse), gain, p in zip(pairs, gains, pvalues, strict=True)
+    ]
 
 
 def _notes(run: Run, samples: Sequence[Sample], results: Sequence[RetrieverResult]) -> list[str]:

@@ -140,31 +140,27 @@ def kappa(first: Sequence[str], second: Sequence[str]) -> Estimate | None:
 
 
 def permutation(
-    before: Values, after: Values, units: Units, tests: int = 1, alternative: str = "two-sided"
+    gains: Values, units: Units, tests: int = 1, alternative: str = "two-sided"
 ) -> float:
-    """Return the p-value of a paired permutation test that swaps the two values of units at random.
+    """Return the p-value of a paired permutation test of gains, whose sign units change at random.
 
     ``tests`` is the number of tests to correct for: a p-value that is drawn must be able to survive
     it. The ``alternative`` is scipy's: ``less`` if only a loss counts.
     """
-    gains = np.bincount(units, weights=after - before)
+    gains = np.bincount(units, weights=gains)
     gains = gains[gains != 0]  # to swap equal values changes nothing
     draws = max(_FEWEST_DRAWS, _DRAWS_PER_TEST * tests)
     if len(gains) < 2:  # a single unit can be swapped with itself only
         return 1.0
-    how: dict[str, Any] = {"n_resamples": draws, "alternative": alternative}
-    if 2 ** len(gains) <= draws:
-        return float(
-            scipy.stats.permutation_test(
-                (gains,), np.sum, permutation_type="samples", **how, **_DRAWS
-            ).pvalue
-        )
-    signs = np.random.default_rng(0)
-
-    def swapped(size: tuple[int, ...]) -> Any:
-        return signs.choice((-1.0, 1.0), size) * gains
-
-    return float(scipy.stats.monte_carlo_test(gains, swapped, np.sum, batch=500, **how).pvalue)
+    found = scipy.stats.permutation_test(
+        (gains,),
+        np.sum,
+        permutation_type="samples",
+        n_resamples=draws,
+        alternative=alternative,
+        **_DRAWS,
+    )
+    return float(found.pvalue)
 
 
 def holm(pvalues: Sequence[float]) -> list[float]:

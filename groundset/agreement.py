@@ -164,7 +164,7 @@ def agreement(
     chosen, best = int(set_means.argmax()), int(own_means.argmax())
     names = [method.name for method in methods]
     orders = zip(order(set_values), np.mean(fewer, axis=0).tolist(), strict=True)
-    figures = {
+    figures: dict[str, Any] = {
         "questions": tuple(len(side.samples) for side in sides),
         "tau": (
             percentiles(_tau(*both), [_tau(*each) for each in drawn]),

@@ -28,7 +28,7 @@ from groundset.privacy import without_secrets
 if TYPE_CHECKING:
     from groundset.programs.types import Reject, StepRecord
 
-_Reason, _Value = TypeVar("_Reason"), TypeVar("_Value")
+_Value = TypeVar("_Value")
 # Control, bidirectional, zero-width and tag characters, and surrogates. The two joiners and the
 # soft hyphen stay: words of several scripts, and emoji, need them.
 _UNSEEN = re.compile(
@@ -261,9 +261,9 @@ def counted(count: int, noun: str) -> str:
     return f"{count:,} {noun}{'' if count == 1 else 's'}"
 
 
-def grouped(pairs: Iterable[tuple[_Reason, _Value]]) -> dict[_Reason, list[_Value]]:
+def grouped(pairs: Iterable[tuple[str, _Value]]) -> dict[str, list[_Value]]:
     """Return what has the same reason together, in order, so that a reason is said once."""
-    groups: dict[_Reason, list[_Value]] = {}
+    groups: dict[str, list[_Value]] = {}
     for reason, value in pairs:
         groups.setdefault(reason, []).append(value)
     return groups

@@ -19,7 +19,6 @@ from typing import Any
 
 from groundset.bounded import child_command, limit_memory
 from groundset.programs.errors import InputError, first_line
-from groundset.programs.text import one_line
 from groundset.programs.untrusted import (
     MAX_NAME,
     MAX_ROW,
@@ -33,7 +32,6 @@ from groundset.programs.untrusted import (
 Row = tuple[str, Mapping[str, Any]]
 # Pydantic parses JSON up to a depth of 200, and runs store metadata several levels down.
 _MAX_DEPTH = 100
-_MAX_HEADINGS = 100  # HTML knows six levels
 _NAMES = ("path", "title", "evolution", "language", "split", "document_id")
 # A row group is read page by page, and a page is about a megabyte; Arrow itself takes 0.2 GB.
 _MEMORY_MB = 1024
@@ -173,7 +171,7 @@ def questions_in(file: Path, option: str) -> list[tuple[str, str, Mapping[str, A
             names = ", ".join(fields) or "none"
             raise InputError(f"{where}: column question or query is missing; there are {names}")
         text = optional(where, fields, "question") or optional(where, fields, "query")
-        found.append((where, one_line(text or ""), fields))
+        found.append((where, " ".join((text or "").split()), fields))
     count = len({question for _, question, _ in found} - {""})
     if not 0 < count <= _MOST_QUESTIONS:
         raise InputError(
@@ -295,8 +293,6 @@ def headings_of(where: str, fields: Mapping[str, Any]) -> tuple[str, ...]:
     headings = fields.get("headings") or []
     if not isinstance(headings, list) or not all(isinstance(heading, str) for heading in headings):
         raise InputError(f"{where}, column headings: must be a list of texts")
-    if len(headings) > _MAX_HEADINGS:
-        raise InputError(f"{where}, column headings: more than {_MAX_HEADINGS}")
     _check_length(f"{where}, column headings", "".join(headings), MAX_NAME)
     return tuple(headings)
 

@@ -147,16 +147,15 @@ def permutation(
     ``tests`` is the number of tests to correct for: a p-value that is drawn must be able to survive
     it. The ``alternative`` is scipy's: ``less`` if only a loss counts.
     """
-    gains = np.bincount(units, weights=gains)
-    gains = gains[gains != 0]  # to swap equal values changes nothing
-    draws = max(_FEWEST_DRAWS, _DRAWS_PER_TEST * tests)
-    if len(gains) < 2:  # a single unit can be swapped with itself only
+    sums = np.bincount(units, weights=gains)
+    sums = sums[sums != 0]  # to swap equal values changes nothing
+    if len(sums) < 2:  # a single unit can be swapped with itself only
         return 1.0
     found = scipy.stats.permutation_test(
-        (gains,),
+        (sums,),
         np.sum,
         permutation_type="samples",
-        n_resamples=draws,
+        n_resamples=max(_FEWEST_DRAWS, _DRAWS_PER_TEST * tests),
         alternative=alternative,
         **_DRAWS,
     )

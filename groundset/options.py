@@ -102,7 +102,8 @@ class Options(BaseModel):
     def _given(cls, value: Any, info: ValidationInfo) -> Any:
         """Take one value for several, a run for its folder, and ``~`` for the user's home."""
         types = set(value_types(cls.model_fields[str(info.field_name)].annotation))
-        read = _path if Path in types else _storable
+        # As a path, an address would lose a slash.
+        read = _path if Path in types and str not in types else _storable
         if tuple not in types:
             return read(value)
         is_one = isinstance(value, str | Path) or hasattr(value, "folder")

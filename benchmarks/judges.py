@@ -12,15 +12,13 @@ import time
 from pathlib import Path
 
 import numpy as np
-import scipy
-from sklearn.metrics import roc_auc_score
 
 from groundset.files import data_path
 from groundset.options import DEFAULT_EMBEDDER
 from groundset.programs.heads import HeadJudge, load_heads
 from groundset.programs.outcome import verdict
+from groundset.programs.stats import area_under_curve, wilson
 from groundset.retrieval.embed import open_embedder
-from groundset.stats import wilson
 
 
 def rows_of(file: Path) -> list[dict[str, str]]:
@@ -32,14 +30,6 @@ def rows_of(file: Path) -> list[dict[str, str]]:
         for row in rows
         if row.get("label") in ("good", "bad") and (not is_shipped or row["split"] == "test")
     ]
-
-
-def area_under_curve(good: np.ndarray, probability: np.ndarray) -> str:
-    """Return the area under the ROC curve with its 95 % interval, by bootstrap over rows."""
-    drawn = {"paired": True, "vectorized": False, "method": "percentile", "n_resamples": 1_000}
-    found = scipy.stats.bootstrap((good, probability), roc_auc_score, rng=0, **drawn)
-    low, high = found.confidence_interval
-    return f"{roc_auc_score(good, probability):.2f} ({low:.2f}-{high:.2f})"
 
 
 def main(files: list[Path]) -> None:
@@ -70,9 +60,8 @@ def main(files: list[Path]) -> None:
             for label in (True, False)
         ]
         shares = " | ".join(str(wilson(sum(each), len(each))) for each in passed)
-        area = area_under_curve(
-            np.array(good), np.array([each.probability or 0.0 for each in verdicts])
-        )
+        probability = np.array([each.probability or 0.0 for each in verdicts])
+        area = area_under_curve(np.array(good), probability, range(len(rows)))
         print(
             f"| {file.parent.name}/{file.name} | {step} | {len(rows)} | {area} | {shares} |"
             f" {spent:.1f} |"

@@ -17,7 +17,7 @@ _PUBLIC = {
         "Run align chunk compile export generate import_files judge lm open_run push report"
         " roundtrip"
     ),
-    "groundset.labelling": "labels step",
+    "groundset.labelling": "step",
     "groundset.optimizers": "metrics",
     "groundset.programs.chunks": "SeveralChunks",
     "groundset.programs.errors": (

@@ -34,7 +34,6 @@ from groundset.programs.errors import StateError as StateError
 from groundset.programs.errors import TrackingError as TrackingError
 from groundset.programs.errors import UnknownModelError as UnknownModelError
 from groundset.programs.errors import UnreachableModelError as UnreachableModelError
-from groundset.labelling import labels as labels
 from groundset.api import lm as lm
 from groundset.optimizers import metrics as metrics
 from groundset.labelling import step as step

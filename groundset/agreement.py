@@ -23,19 +23,18 @@ from groundset.printing import counted
 from groundset.programs.errors import InputError
 from groundset.programs.forms import SIMPLE
 from groundset.programs.languages import LANGUAGES, language_among
-from groundset.programs.text import one_line, share, tokens
+from groundset.programs.stats import REACH, Values, percentiles, quartiles
+from groundset.programs.text import share, tokens
 from groundset.programs.types import Chunk, Document, Sample
 from groundset.retrieval.embed import Embedder
 from groundset.retrieval.gold import Places, gold_spans, holders
 from groundset.retrieval.index import UNRANKED, Ranks, ranks_of
 from groundset.retrieval.retrievers import RETRIEVERS
-from groundset.rows import named_rows, optional
+from groundset.rows import optional, questions_in
 from groundset.run.run import Run, open_run
 from groundset.searching import MEASURES, search
-from groundset.stats import REACH, Estimate, Values, quartiles
 
 SIZES = (0.4, 2.5)  # of the chunks that documents are cut into again, times those of the run
-_MOST = 10_000  # own questions
 _FEWEST = 20  # own questions that say which of two methods is better, if it is much
 _AROUND = 200  # characters of a passage
 _DRAWS = 300
@@ -148,7 +147,7 @@ def agreement(
     ]
     pairs = np.array(same_chunks).T
     truth, is_told = _differences(own_values, pairs)
-    chance, count = np.random.default_rng(0), len(theirs.samples)
+    chance = np.random.default_rng(0)
 
     def order(values: Values) -> list[float]:
         means, is_seen = _differences(values, pairs)
@@ -156,35 +155,28 @@ def agreement(
         shares = is_right, is_seen & is_right, is_seen & ~is_right
         return [share(int(part[is_told].sum()), int(is_told.sum())) for part in shares]
 
-    def again(values: Values) -> Values:
-        return values[:, chance.integers(values.shape[1], size=values.shape[1])]
-
-    def shuffled() -> Values:
-        return own_values[:, chance.permutation(count)]
-
-    taus = [_tau(again(set_values), again(own_values)) for _ in range(_DRAWS)]
-    halves = [np.array_split(shuffled(), 2, axis=1) for _ in range(_DRAWS)]
-    fewer = [order(shuffled()[:, : len(ours.samples)]) for _ in range(_DRAWS)]
+    both, sides = (set_values, own_values), (ours, theirs)
+    drawn = ([chance.choice(each, each.shape[1], axis=1) for each in both] for _ in range(_DRAWS))
+    shuffled = [chance.permutation(own_values, axis=1) for _ in range(_DRAWS)]
+    halves = [np.array_split(each, 2, axis=1) for each in shuffled]
+    fewer = [order(each[:, : len(ours.samples)]) for each in shuffled]
     set_means, own_means = set_values.mean(axis=1), own_values.mean(axis=1)
     chosen, best = int(set_means.argmax()), int(own_means.argmax())
     names = [method.name for method in methods]
     orders = zip(order(set_values), np.mean(fewer, axis=0).tolist(), strict=True)
-    figures = {
-        "questions": (len(ours.samples), count),
+    figures: dict[str, Any] = {
+        "questions": tuple(len(side.samples) for side in sides),
         "tau": (
-            Estimate(_tau(set_values, own_values), *np.quantile(taus, (0.025, 0.975)).tolist()),
-            float(np.mean([_tau(*pair) for pair in halves])),
+            percentiles(_tau(*both), [_tau(*each) for each in drawn]),
+            float(np.mean([_tau(*each) for each in halves])),
         ),
         **dict(zip(("order_right", "told_rightly", "told_wrongly"), orders, strict=True)),
         "best": (names[chosen], names[best]),
         "loss_of_choosing": (float(own_means[best] - own_means[chosen]), 0.0),
         measure: (float(set_means.mean()), float(own_means.mean())),
         "level_off": (float(np.abs(set_means - own_means).mean()), 0.0),
-        "words": (quartiles(ours.lengths()), quartiles(theirs.lengths())),
-        "shared_words": (
-            quartiles(ours.shared_words(run.documents)),
-            quartiles(theirs.shared_words(run.documents)),
-        ),
+        "words": tuple(quartiles(side.lengths()) for side in sides),
+        "shared_words": tuple(quartiles(side.shared_words(run.documents)) for side in sides),
     }
     return RankingAgreement(names, len(same_chunks), int(is_told.sum()), figures)
 
@@ -217,19 +209,12 @@ def own_questions(source: Path, flag: str, run: Run) -> Run:
     if source.is_dir():
         return open_run(source)
     chunks: dict[str, list[str]] = {}
-    for where, fields in named_rows(source, flag, "question"):
-        if not {"question", "query"} & fields.keys():
-            raise InputError(f"{where}: column question or query is missing")
-        text = optional(where, fields, "question") or optional(where, fields, "query") or ""
-        question, chunk_id = one_line(text), optional(where, fields, "chunk_id")
+    for where, question, fields in questions_in(source, flag):
+        chunk_id = optional(where, fields, "chunk_id")
         if chunk_id is not None and chunk_id not in run.chunks:
             raise InputError(f"{where}, column chunk_id: no chunk {chunk_id} in {run.folder}")
-        chunks.setdefault(question, []).extend([chunk_id] if chunk_id else [])
-    chunks.pop("", None)
-    if not 0 < len(chunks) <= _MOST:
-        raise InputError(
-            f"{flag} {source}: give 1 to {_MOST:,} different questions, not {len(chunks):,}"
-        )
+        if question:
+            chunks.setdefault(question, []).extend([chunk_id] if chunk_id else [])
     known = {sample.language for sample in run.samples} or {"en"}
     samples = tuple(
         Sample(

@@ -9,13 +9,11 @@ whole chunk.
 """
 
 import re
-import sys
-from array import array
-from bisect import bisect_left
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from functools import cached_property
-from itertools import chain, islice
+from itertools import islice
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -26,8 +24,8 @@ from groundset import __version__
 from groundset.corpus.corpus import Corpus, documents_digest, read_corpus
 from groundset.corpus.options import CorpusOptions
 from groundset.files import json_text
-from groundset.options import DEFAULT_EMBEDDER, option
-from groundset.printing import Progress, counted, say, say_lines, say_table
+from groundset.options import AS_JSON, DEFAULT_EMBEDDER, QUIET, RUN, option
+from groundset.printing import Progress, counted, grouped, say, say_lines, say_table
 from groundset.programs.answers import decisive
 from groundset.programs.checks import TELLING, find_quote
 from groundset.programs.languages import LANGUAGES
@@ -52,7 +50,7 @@ _AROUND = 300  # characters
 # of what stands around such evidence; texts that have nothing to do with each other reach 50
 _MIN_RATIO = 65.0
 _SAME_CHUNK = 90.0  # of a chunk that was edited
-_SPACE = re.compile(r"\s[\s\0]*")  # with markup in it
+_SPACE, _LETTER = re.compile(r"\s[\s\0]*"), re.compile(r"[^\s\0]")  # \0 is markup
 _MOST_PLACES = 100  # of the same words in a document
 
 
@@ -65,43 +63,48 @@ class AlignOptions(CorpusOptions):
     more than --max-lost are lost; NEW was made.
     """
 
-    run: Path = option(..., "The folder of a run.", metavar="RUN", argument=True)
+    run: Path = RUN
     out: Path = option(..., "The folder of the new run.", metavar="NEW")
     max_lost: float = option(
         1.0, "The share of samples that may be lost.", metavar="SHARE", ge=0, le=1
     )
     embedder: str = option("", "The embedding model.", metavar="MODEL", shown="that of RUN")
-    as_json: bool = option(False, "Print one JSON document.", command_only=True)
-    quiet: bool = option(False, "Show no progress.", short="-q")
+    as_json: bool = AS_JSON
+    quiet: bool = QUIET
 
 
 def align(options: AlignOptions) -> int:
     """Carry a set over, print what became of its samples, and return the exit status."""
     run = carry_over(options)
-    documents = _changes(open_run(options.run), run)
     counts = Counter(str(sample.aligned) for sample in run)
     counts["lost"] = len(run.rejects)
+    facts = ("id", "aligned", "evidence_before")
+    found = {
+        "run": str(run.folder),
+        "counts": {name: counts[name] for name in STATUSES},
+        "samples": [{name: getattr(sample, name) for name in facts} for sample in run],
+        "lost": [{"question": each.question, "reason": each.reason} for each in run.rejects],
+        "documents": _changes(open_run(options.run), run),
+    }
     if options.as_json:
-        facts = ("id", "aligned", "evidence_before")
-        rows = [{name: getattr(sample, name) for name in facts} for sample in run]
-        lost = [{"question": reject.question, "reason": reject.reason} for reject in run.rejects]
-        found = {name: counts[name] for name in STATUSES}
-        summary = {"run": str(run.folder), "counts": found, "samples": rows, "lost": lost}
-        summary |= {"documents": documents}
-        say_lines(json_text(summary, indent=2))
+        say_lines(json_text(found, indent=2))
     else:
-        table = [[name, str(counts[name]), text] for name, text in STATUSES.items() if counts[name]]
-        for change, paths in documents.items():
-            if paths:
-                say(f"{change} {counted(len(paths), 'document')}: {', '.join(paths)}")
-        say_table(["status", "samples", "meaning"], table)
-        for sample in run:
-            if before := sample.evidence_before:
-                evidence = " … ".join(sample.evidence)
-                say(f"changed: {sample.question} ({evidence}; before: {' … '.join(before)})")
-        for reject in run.rejects:
-            say(f"lost: {reject.question} ({reject.reason})")
+        _print(run, found)
     return _TOO_MANY_LOST if share(counts["lost"], counts.total()) > options.max_lost else 0
+
+
+def _print(run: Run, found: Mapping[str, Any]) -> None:
+    for change, paths in found["documents"].items():
+        if paths:
+            say(f"{change} {counted(len(paths), 'document')}: {', '.join(paths)}")
+    rows = [[name, str(count), STATUSES[name]] for name, count in found["counts"].items() if count]
+    say_table(["status", "samples", "meaning"], rows)
+    for sample in run:
+        if before := sample.evidence_before:
+            evidence = " … ".join(sample.evidence)
+            say(f"changed: {sample.question} ({evidence}; before: {' … '.join(before)})")
+    for reason, lost in grouped((each.reason, each.question) for each in run.rejects).items():
+        say(f"lost: {'; '.join(map(str, lost))} ({reason})")
 
 
 def _changes(old: Run, new: Run) -> dict[str, list[str]]:
@@ -146,12 +149,11 @@ def carry_over(options: AlignOptions) -> Run:
         samples: dict[str, Sample] = {}
         lost = []
         for sample in run:
-            carried = carrying.carry(sample)
-            if isinstance(carried, str):
+            try:
+                samples[sample.id] = carrying.carry(sample)
+            except _LostError as error:
                 step = REFUSED if "refused" in verdicts.get(sample.id, ()) else "align"
-                lost.append(Reject(step=step, reason=carried, question=sample.question))
-            else:
-                samples[sample.id] = carried
+                lost.append(Reject(step=step, reason=str(error), question=sample.question))
         return save_ranked(
             options.out,
             embedder,
@@ -175,7 +177,7 @@ def _cut_alike(options: AlignOptions, configuration: Mapping[str, Any]) -> Align
 
 
 class _Place(NamedTuple):
-    """Some words in a document; offsets are those of its flat text."""
+    """Some words in a document."""
 
     text: "_Text"
     start: int
@@ -183,27 +185,18 @@ class _Place(NamedTuple):
 
     @property
     def words(self) -> str:
-        return self.text.flat[self.start : self.end]
+        return _flat(self.text.blank[self.start : self.end])
 
-    @property
-    def chunks(self) -> list[Chunk]:
-        """Return the chunks that hold at least some of the words."""
-        places = ((chunk, self.text.places[chunk.chunk_id]) for chunk in self.text.chunks)
-        return [
-            chunk for chunk, place in places if place.start < self.end and place.end > self.start
-        ]
-
-    def holders(self, names: Iterable[str]) -> list[str]:
-        """Return the ids, of some, of chunks that hold at least some of the words."""
-        ids = {chunk.chunk_id for chunk in self.chunks}
-        return [name for name in names if name in ids]
+    def meets(self, chunk: Chunk) -> bool:
+        """Return whether a chunk of the document holds at least some of the words."""
+        return self.start < chunk.end and chunk.start < self.end
 
     @property
     def around(self) -> str:
         """Return the text around the words, with the headings above it."""
-        around = self.text.flat[max(0, self.start - _AROUND) : self.end + _AROUND]
-        headings = [heading for chunk in self.chunks[:1] for heading in chunk.headings]
-        return " ".join([*headings, around])
+        chunk = next(filter(self.meets, self.text.chunks), None)
+        around = self.text.blank[max(0, self.start - _AROUND) : self.end + _AROUND]
+        return " ".join([*(chunk.headings if chunk else ()), _flat(around)])
 
     def parts(self, old: Chunk) -> list[list[Chunk]]:
         """Return the chunks that hold each part, those most like an old one first; nothing if a
@@ -211,52 +204,50 @@ class _Place(NamedTuple):
         """
         parts: list[list[Chunk]] = []
         start = self.start
-        while start < self.end:
-            start += self.text.flat[start] == " "
-            chunks = self._replace(start=start, end=start + 1).chunks
-            if not chunks:
+        while letter := _LETTER.search(self.text.blank, start, self.end):
+            holding = [
+                chunk for chunk in self.text.chunks if chunk.start <= letter.start() < chunk.end
+            ]
+            if not holding:
                 return []
-            ends = [self.text.places[chunk.chunk_id].end for chunk in chunks]
-            start = min(self.end, max(ends))
-            whole = [chunk for chunk, end in zip(chunks, ends, strict=True) if end >= start]
+            start = min(self.end, max(chunk.end for chunk in holding))
+            whole = [chunk for chunk in holding if chunk.end >= start]
             parts.append(sorted(whole, key=lambda chunk: -fuzz.ratio(old.text, chunk.text)))
         return parts
 
 
 class _Text:
-    """A document with its chunks; ``flat`` is its text without markup and with single spaces."""
+    """A document with its chunks; ``blank`` is its text without markup at the same offsets."""
 
     def __init__(self, document: Document, chunks: Sequence[Chunk]) -> None:
         self.document = document
         self.chunks = chunks
 
     @cached_property
-    def flat(self) -> str:
-        return _SPACE.sub(" ", blanked(self.document.text)).replace("\0", "")
+    def blank(self) -> str:
+        return blanked(self.document.text)
 
     @cached_property
-    def places(self) -> dict[str, _Place]:
-        """Return the place of each chunk by its id."""
-        letters = re.finditer(rf"[^\s\0]|{_SPACE.pattern}", blanked(self.document.text))
-        offsets = array("L", (letter.start() for letter in letters))
-        return {
-            chunk.chunk_id: _Place(
-                self, bisect_left(offsets, chunk.start), bisect_left(offsets, chunk.end)
-            )
-            for chunk in self.chunks
-        }
+    def flat(self) -> str:
+        return _flat(self.blank)
 
-    def find(self, words: str, start: int = 0, end: int = sys.maxsize) -> list[_Place]:
+    def find(self, words: str) -> list[_Place]:
         """Return the places of some words."""
         if not words or words not in self.flat:
             return []
-        inside = rf"(?<!{INSIDE_WORD}){regex.escape(words)}(?!{INSIDE_WORD})"
-        matches = regex.compile(inside).finditer(self.flat, start, end)
-        return [_Place(self, *match.span()) for match in islice(matches, _MOST_PLACES)]
+        letters = r"[\s\0]*".join(regex.escape(letter) for letter in words if letter != " ")
+        inside = regex.compile(rf"(?<!{INSIDE_WORD}){letters}(?!{INSIDE_WORD})")
+        matches = islice(inside.finditer(self.blank), _MOST_PLACES)
+        return [_Place(self, *match.span()) for match in matches]
 
-    def find_similar(self, words: str, start: int = 0, end: int = sys.maxsize) -> list[_Place]:
+    def find_similar(self, words: str, within: slice = slice(None)) -> list[_Place]:
         """Return the places of words with small differences."""
-        return self.find(find_quote(self.flat[start:end], words) or "", start, end)
+        return self.find(find_quote(_flat(self.blank[within]), words) or "")
+
+
+def _flat(blank: str) -> str:
+    """Return text with single spaces."""
+    return _SPACE.sub(" ", blank).replace("\0", "").strip()
 
 
 def _texts(corpus: Corpus) -> dict[str, _Text]:
@@ -267,47 +258,56 @@ def _texts(corpus: Corpus) -> dict[str, _Text]:
     return {name: _Text(document, chunks[name]) for name, document in corpus.documents.items()}
 
 
+class _LostError(Exception):
+    """What answers a sample is not there any more; the message says why."""
+
+
 class _Carrying:
     """Carries the samples of a run over to a corpus."""
 
     def __init__(self, run: Run, corpus: Corpus) -> None:
         self._chunks, self._old = run.chunks, _texts(run.corpus)
         self._new_chunks = corpus.by_id
-        self._by_path = {text.document.path: text for text in _texts(corpus).values()}
+        self._new = {text.document.path: text for text in _texts(corpus).values()}
 
-    def carry(self, sample: Sample) -> Sample | str:
-        """Return a sample on the new chunks, or why it is lost."""
+    def carry(self, sample: Sample) -> Sample:
+        """Return a sample on the new chunks.
+
+        Raises:
+            _LostError: something of what answers it is gone.
+        """
         contexts = [chunk.chunk_id for chunk in sample.contexts]
-        others: dict[str, set[str]] = {}  # for each needed old chunk, new ones that say the same
-        for group in sample.retrieval_gt or [(name,) for name in contexts]:
-            needed = next((name for name in group if name in contexts), group[0])
-            others[needed] = self._others(sample, {*group} - {needed})
+        needed = sample.retrieval_gt or [(name,) for name in contexts]
+        evidence: dict[str, str] = {}  # as it was, and as it is now
         groups: dict[frozenset[str], list[str]] = {}
-        statuses, before, now = [], [], []
-        for old, holders in self._evidence(sample, list(others)).items():
-            chunk = self._chunks[holders[0]]
-            new = self._find(sample, old, chunk)
-            if isinstance(new, str):
-                return new
-            before.append(old.words)
-            now.append(new.words)
-            serving = set.intersection(*map(others.__getitem__, holders))
-            for part in new.parts(chunk):
-                statuses.append(_status(chunk, part[0]))
-                ids = [each.chunk_id for each in part]
-                groups.setdefault(frozenset(ids), [*ids, *sorted(serving.difference(ids))])
+        others: dict[frozenset[str], set[str]] = {}  # by group, chunks that say the same
+        statuses = []
+        for group in needed:
+            name = next((each for each in group if each in contexts), group[0])
+            chunk, same = self._chunks[name], self._others(sample, {*group} - {name})
+            for old in self._said(sample, chunk):
+                new = self._find(sample, old, chunk)
+                evidence[old.words] = new.words
+                for part in new.parts(chunk):
+                    statuses.append(_status(chunk, part[0]))
+                    ids = [each.chunk_id for each in part]
+                    key = frozenset(ids)
+                    groups.setdefault(key, ids)
+                    others[key] = others.get(key, same) & same
         # A chunk that serves one group also serves those that hold it and others.
-        least = [groups[ids] for ids in groups if not any(other < ids for other in groups)]
+        least = [key for key in groups if not any(other < key for other in groups)]
         status = max(statuses, key=list(STATUSES).index)
-        if len(least) != len(others):
-            status = "split" if len(least) > len(others) else "merged"
-        first = dict.fromkeys(group[0] for group in least)
+        if len(least) != len(needed):
+            status = "split" if len(least) > len(needed) else "merged"
+        before, now = tuple(evidence), tuple(evidence.values())
+        first = dict.fromkeys(groups[key][0] for key in least)
+        gold = tuple((*groups[key], *sorted(others[key] - key)) for key in least)
         carried = {
             "contexts": tuple(map(self._new_chunks.__getitem__, first)),
-            "retrieval_gt": tuple(map(tuple, least)) if sample.retrieval_gt else (),
+            "retrieval_gt": gold if sample.retrieval_gt else (),
             "aligned": status,
-            "evidence": sample.evidence if now == before else tuple(now),
-            "evidence_before": None if now == before else tuple(before),
+            "evidence": sample.evidence if now == before else now,
+            "evidence_before": None if now == before else before,
         }
         return sample.model_copy(update=carried)
 
@@ -315,42 +315,40 @@ class _Carrying:
         """Return the new chunks that hold, each alone, what old ones say about a question."""
         others: set[str] = set()
         for chunk in map(self._chunks.__getitem__, names):
-            new = self._find(sample, self._statement(sample, chunk), chunk)
-            parts = [] if isinstance(new, str) else new.parts(chunk)
-            if len(parts) == 1:
-                others |= {each.chunk_id for each in parts[0]}
+            with suppress(_LostError):
+                said = [self._find(sample, old, chunk) for old in self._said(sample, chunk)]
+                parts = [part for place in said for part in place.parts(chunk)]
+                holding = [{each.chunk_id for each in part} for part in parts]
+                others |= set.intersection(*holding)
         return others
 
-    def _evidence(self, sample: Sample, names: list[str]) -> dict[_Place, list[str]]:
-        """Return where the evidence of a sample stands, and which chunks hold it; of a chunk
-        without any, where it states the answer.
+    def _said(self, sample: Sample, chunk: Chunk) -> list[_Place]:
+        """Return where an old chunk says what answers a question: the evidence that it holds, or
+        where it states the answer, or all of it.
         """
-        homes = {name: self._old[self._chunks[name].doc_id] for name in names}
+        text = self._old[chunk.doc_id]
 
-        evidence: dict[_Place, list[str]] = {}
+        def held(places: list[_Place]) -> list[_Place]:
+            return [place for place in places if place.meets(chunk)][:1]
+
+        said = []
         for piece in sample.evidence:
-            for place in _places(" ".join(piece.split()), homes):
-                if holders := place.holders(names):
-                    evidence[place] = holders
-                    break
-        held = {*chain(*evidence.values())}
-        for name in names:
-            if name not in held:
-                place = self._statement(sample, self._chunks[name])
-                evidence[place] = place.holders(names)
-        return evidence
+            words = " ".join(piece.split())
+            within = slice(chunk.start, chunk.end)
+            said += held(text.find(words)) or held(text.find_similar(words, within))
+        stated = held(text.find(_stating(sample, chunk)))
+        return said or stated or [_Place(text, chunk.start, chunk.end)]
 
-    def _statement(self, sample: Sample, chunk: Chunk) -> _Place:
-        """Return where an old chunk states the answer; all of it, if it does nowhere."""
-        whole = self._old[chunk.doc_id].places[chunk.chunk_id]
-        return next(iter(whole.text.find(_stating(sample, chunk), whole.start, whole.end)), whole)
+    def _find(self, sample: Sample, old: _Place, chunk: Chunk) -> _Place:
+        """Return where evidence of an old chunk stands now.
 
-    def _find(self, sample: Sample, old: _Place, chunk: Chunk) -> _Place | str:
-        """Return where evidence of an old chunk stands now, or why nowhere."""
-        mate = self._by_path.get(old.text.document.path)
+        Raises:
+            _LostError: nowhere.
+        """
+        mate = self._new.get(old.text.document.path)
         mates = [mate] if mate else []
         reason = "its evidence is gone"
-        for texts in (mates, self._by_path.values()):
+        for texts in (mates, self._new.values()):
             for place in self._same_words(sample, old, texts):
                 if place.parts(chunk):
                     return place
@@ -359,7 +357,7 @@ class _Carrying:
             if place.parts(chunk) and _still_answers(sample, old.words, place.words):
                 return place
             reason = f"its evidence has changed: {place.words}"
-        return reason
+        raise _LostError(reason)
 
     def _same_words(self, sample: Sample, old: _Place, texts: Iterable[_Text]) -> list[_Place]:
         """Return the places of the same words, those in the most similar context first."""
@@ -376,15 +374,6 @@ class _Carrying:
                 if is_telling and (is_known or named <= {*content(place.around)}):
                     ratios[place] = ratio
         return sorted(ratios, key=lambda place: (-ratios[place], abs(place.start - old.start)))
-
-
-def _places(words: str, homes: Mapping[str, _Text]) -> Iterator[_Place]:
-    """Yield the places of words in the documents of chunks, then of similar words in the chunks."""
-    for text in homes.values():
-        yield from text.find(words)
-    for name, text in homes.items():
-        home = text.places[name]
-        yield from text.find_similar(words, home.start, home.end)
 
 
 def _status(old: Chunk, new: Chunk) -> str:

@@ -9,14 +9,12 @@ import functools
 import inspect
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from pathlib import Path
 from pkgutil import resolve_name
 from textwrap import fill
 from types import MethodType
 from typing import TYPE_CHECKING, Any, get_type_hints
 
-from groundset.options import Options, as_parameters, expanded, for_python, value_types
-from groundset.programs.errors import InputError
+from groundset.options import Options, as_parameters, for_python
 from groundset.run.run import Run, open_run
 
 if TYPE_CHECKING:
@@ -62,33 +60,35 @@ def with_keywords(
     """
     *own, last = inspect.signature(function).parameters.values()
     options: type[Options] = last.annotation
-    fields: dict[str, Any] = dict(options.model_fields)
-    keywords = [name for name in fields if name not in options.with_fact("command_only")]
-    names = tuple(dict.fromkeys((*positional, *keywords)))
-    types = get_type_hints(options)  # without what validates them
-    known = inspect.signature(options).parameters
-    taken = [known[name].replace(annotation=types[name]) for name in names]
-    for place in range(len(positional)):
-        taken[place] = taken[place].replace(kind=inspect.Parameter.POSITIONAL_OR_KEYWORD)
-    signature = inspect.Signature(sorted([*own, *taken], key=lambda parameter: parameter.kind))
+    taken = _parameters(options, positional)
+    signature = inspect.Signature(sorted([*own, *taken], key=lambda each: each.kind))
 
     @for_python
     @functools.wraps(function)
     def called(*args: Any, **kwargs: Any) -> Any:
-        unknown = {name: kwargs.pop(name) for name in kwargs.keys() - signature.parameters.keys()}
-        arguments = signature.bind(*args, **kwargs).arguments | unknown  # which options refuse
-        first = {one.name: arguments.pop(one.name) for one in own if one.name in arguments}
-        values = {name: _as_option(options, name, value) for name, value in arguments.items()}
-        return function(**first, **{last.name: options.parse(values)})
+        arguments = signature.bind(*args, **kwargs).arguments
+        first = {each.name: arguments.pop(each.name) for each in own if each.name in arguments}
+        return function(**first, **{last.name: options.parse(arguments)})
 
     called.__signature__ = signature  # type: ignore[attr-defined]
     summary, raises, errors = str(function.__doc__).partition("Raises:")
-    lines = [summary.rstrip(), "", "    Args:"]
-    lines += [_described(name, fields[name]) for name in names]
+    described = [_described(each.name, options.model_fields[each.name]) for each in taken]
+    called.__doc__ = "\n".join([summary.rstrip(), "", "    Args:", *described])
     if raises:
-        lines += ["", f"    {raises}{errors}"]
-    called.__doc__ = "\n".join(lines)
+        called.__doc__ += f"\n\n    {raises}{errors}"
     return called
+
+
+def _parameters(options: type[Options], positional: Sequence[str]) -> list[inspect.Parameter]:
+    """Return the fields of options as parameters, first those that can be given by position."""
+    known, types = inspect.signature(options).parameters, get_type_hints(options)
+    keywords = options.model_fields.keys() - options.with_fact("command_only")
+    names = dict.fromkeys((*positional, *(name for name in known if name in keywords)))
+    kinds = dict.fromkeys(positional, inspect.Parameter.POSITIONAL_OR_KEYWORD)
+    return [
+        known[name].replace(annotation=types[name], kind=kinds.get(name, known[name].kind))
+        for name in names
+    ]
 
 
 def _described(name: str, field: Any) -> str:
@@ -98,29 +98,6 @@ def _described(name: str, field: Any) -> str:
     if default and not field.is_required():
         text += f" Default: {default}."
     return fill(as_parameters(text), _WIDTH, initial_indent=" " * 8, subsequent_indent=" " * 12)
-
-
-def _as_option(options: type[Options], name: str, value: Any) -> Any:
-    """Return an argument as the model takes it: a run is its folder, and one value may stand for
-    several.
-    """
-    field = options.model_fields.get(name)
-    types = set(value_types(field.annotation)) if field else set()
-    if tuple in types:
-        is_one = isinstance(value, str | Path) or hasattr(value, "folder")
-        items = [value] if is_one else value
-        return tuple(_path(item) if Path in types else item for item in items)
-    return _path(value) if Path in types and value is not None else value
-
-
-def _path(value: Any) -> Any:
-    if not getattr(value, "is_saved", True):
-        raise InputError(
-            f"the samples of {value.folder} that were filtered are not saved;"
-            " call its save(FOLDER) first"
-        )
-    value = getattr(value, "folder", value)
-    return expanded(value) if isinstance(value, str | Path) else value
 
 
 class _Method:

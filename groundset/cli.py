@@ -17,7 +17,6 @@ import os
 import sys
 import traceback
 from collections.abc import Callable, Mapping, Sequence
-from difflib import get_close_matches
 from pathlib import Path
 from pkgutil import resolve_name
 from typing import TYPE_CHECKING, Annotated, Any
@@ -75,8 +74,8 @@ _GROUPS = {
     "models": "List known models and download them.",
 }
 _PROGRAM = "groundset"
+_NOTHING: Any = (None, "", (), {})  # defaults that are not worth a word
 _BROKEN_PIPE = 141
-_ALIKE = 0.8  # of names of options, from 0 to 1: --spice and --price are
 _CONTEXT = {"help_option_names": ["-h", "--help"], "max_content_width": 120}
 _SETTINGS: dict[str, Any] = {"rich_markup_mode": None, "context_settings": _CONTEXT}
 
@@ -158,29 +157,22 @@ def _parameter(name: str, field: "FieldInfo", flag: str) -> inspect.Parameter:
     """Return an option for Typer; None means not given, the model parses numbers and choices."""
     from groundset.options import facts_of, value_types
 
-    extra = facts_of(field)
-    types = list(value_types(field.annotation))
-    choices = "|".join(str(each) for each in types if isinstance(each, str))
-    number = next((kind.__name__ for kind in (int, float) if kind in types), "")
+    facts, types = facts_of(field), list(value_types(field.annotation))
     # A path would lose a slash of an address.
-    kinds = () if str in types else (bool, Path)
-    kind: Any = next((each for each in kinds if each in types), str)
-    shown = extra["shown"] or ("" if kind is bool or field.is_required() else field.default)
-    default = (
-        f"  [default: {shown}]" if shown not in (None, "", (), {}) and not extra["argument"] else ""
-    )
-    metavar = extra["metavar"] or (f"<{choices or number}>" if choices or number else None)
+    kind: Any = next((each for each in (bool, Path) if each in types and str not in types), str)
+    values = [each for each in types if isinstance(each, str)]
+    values = values or [each.__name__ for each in (int, float) if each in types][:1]
+    has_default = not (kind is bool or facts["argument"] or field.is_required())
+    shown = facts["shown"] or (field.default if has_default else None)
     shared: dict[str, Any] = {
-        "help": f"{field.description}{default}",
-        "metavar": metavar,
+        "help": f"{field.description}{f'  [default: {shown}]' if shown not in _NOTHING else ''}",
+        "metavar": facts["metavar"] or (f"<{'|'.join(values)}>" if values else None),
         "show_default": False,
     }
-    info: Any
-    if extra["argument"]:
-        info = typer.Argument(**shared)
-    else:
+    info: Any = typer.Argument(**shared)
+    if not facts["argument"]:
         names = f"{flag}/--no-{flag[2:]}" if kind is bool and field.default is not False else flag
-        info = typer.Option(names, *filter(None, [extra["short"]]), **shared)
+        info = typer.Option(names, *filter(None, [facts["short"]]), **shared)
     kind = list[kind] if tuple in types else kind
     kind = kind if field.is_required() else kind | None
     missing = inspect.Parameter.empty if field.is_required() else None
@@ -219,18 +211,10 @@ def _run(arguments: list[str]) -> int:
     except typer.Abort:
         return _fail("aborted", 1)
     except typer.TyperException as error:
-        # Typer also proposes options that are hardly alike
-        if proposed := getattr(error, "possibilities", None):
-            proposed[:] = get_close_matches(
-                getattr(error, "option_name", ""), proposed, cutoff=_ALIKE
-            )
         message = error.format_message()
-        in_our_style = (
-            message
-            if message.startswith("Usage: ")
-            else message[:1].lower() + message[1:].rstrip(".")
-        )
-        return _fail(in_our_style, error.exit_code)
+        if not message.startswith("Usage: "):
+            message = message[:1].lower() + message[1:].rstrip(".")
+        return _fail(message, error.exit_code)
     except Exception as error:  # noqa: BLE001 - tracebacks are shown only with GROUNDSET_DEBUG
         cause: BaseException | None = error
         while cause is not None:  # DSPy wraps errors

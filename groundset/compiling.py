@@ -27,15 +27,15 @@ from groundset.optimizers.heads import Measures, fit_heads, is_worse, measures_o
 from groundset.optimizers.labels import ROWS, read_rows
 from groundset.optimizers.prompts import OPTIMIZERS, compile_program, measure, row_id
 from groundset.optimizers.tasks import CompileTask, task, writes
-from groundset.options import DEFAULT_EMBEDDER, LM, Named, Options, imported, is_own, option
+from groundset.options import DEFAULT_EMBEDDER, LM, QUIET, Named, Options, imported, is_own, option
 from groundset.printing import Progress, say
 from groundset.programs.errors import InputError, ModelError, TrackingError
 from groundset.programs.heads import HEAD_STEPS, load_heads
+from groundset.programs.stats import bootstrap_mean, detectable_gain, resampling_units
 from groundset.retrieval import embed
 from groundset.run.compiled import SHIPPED, Compiled, State, load_compiled, read_own
 from groundset.run.options import JUDGE_LM
 from groundset.run.store import Store
-from groundset.stats import bootstrap_mean, detectable_gain, resampling_units
 from groundset.tracking import Tracking
 
 DRAWN, HEADS, FINETUNE = "labeled", "heads", "finetune"
@@ -104,7 +104,7 @@ class CompileOptions(Options):
         None, "The MLflow store.", metavar="URI|FOLDER", shown="mlruns/, else your own", free=True
     )
     verbose: bool = option(False, "Show what the optimizer prints.", short="-v", free=True)
-    quiet: bool = option(False, "Show no progress.", short="-q", free=True)
+    quiet: bool = QUIET
 
     @model_validator(mode="after")
     def _check(self) -> Self:

@@ -22,7 +22,6 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
-from groundset import stats
 from groundset.agreement import (
     SIZES,
     Method,
@@ -35,9 +34,11 @@ from groundset.agreement import (
     together,
 )
 from groundset.files import check_target, write_rows
-from groundset.options import Options, expanded, option
+from groundset.options import AS_JSON, QUIET, RUN, Options, option
 from groundset.printing import Progress, counted, say, say_lines, say_table
+from groundset.programs import stats
 from groundset.programs.errors import InputError
+from groundset.programs.stats import ALPHA, Estimate, Units, Values, bootstrap_mean
 from groundset.programs.types import Sample
 from groundset.retrieval.embed import Embedder
 from groundset.retrieval.gate import Gate, gate
@@ -55,7 +56,6 @@ from groundset.searching import (
     search,
     values_of,
 )
-from groundset.stats import ALPHA, Estimate, Units, Values, bootstrap_mean
 
 _TESTED = "nDCG@10"  # between two searches it varies least over questions, so it sees most
 
@@ -69,7 +69,7 @@ class RoundtripOptions(Options):
     the output is Markdown.
     """
 
-    run: Path = option(..., "The folder of a run.", metavar="RUN", argument=True)
+    run: Path = RUN
     retriever: str = option(
         "dense",
         f"Retrievers: {', '.join(RETRIEVERS)} (reciprocal rank fusion of both), and your own:"
@@ -99,8 +99,8 @@ class RoundtripOptions(Options):
     out: Path | None = option(
         None, "Write a row for each question and retriever.", metavar="FILE.jsonl"
     )
-    as_json: bool = option(False, "Print one JSON document.", command_only=True)
-    quiet: bool = option(False, "Show no progress.", short="-q")
+    as_json: bool = AS_JSON
+    quiet: bool = QUIET
 
 
 _LOST = 4  # the exit status
@@ -150,11 +150,6 @@ class Comparison(NamedTuple):
         all others.
         """
         count, found = len(self.samples), [each for each in self.differences if each.is_significant]
-        if self.differences and count < 2:
-            return [
-                "One question cannot tell retrievers apart, so none are compared; take a run with"
-                " more questions."
-            ]
         lines = [
             f"{each.better} is better than {each.worse}: {self.measure} +{each.gain},"
             f" {stats.p_text(each.p)}; n={count}."
@@ -262,7 +257,7 @@ def compare(options: RoundtripOptions) -> Comparison:
             question has chunks to be found.
     """
     if options.out is not None:
-        check_target(expanded(options.out))
+        check_target(options.out)
     run = open_run(options.run)
     samples = answerable(run)
     if not samples:
@@ -307,7 +302,7 @@ def compare(options: RoundtripOptions) -> Comparison:
     notes = _notes(run, samples, results)
     found = Comparison(samples, texts, results, options.measure, pairs, notes, tested, agreed)
     if options.out is not None:
-        write_rows(expanded(options.out), found.rows())
+        write_rows(options.out, found.rows())
     return found
 
 
@@ -355,7 +350,7 @@ def _own_side(source: Path, run: Run) -> Side:
 
 
 def _gate(
-    file: Path,
+    baseline: Path,
     run: Run,
     samples: Sequence[Sample],
     groups: Sequence[Groups],
@@ -365,7 +360,7 @@ def _gate(
     """Test a result against a ranking, or against the values that an earlier call wrote, on the
     questions of both.
     """
-    baseline, notes = expanded(file), []
+    notes = []
     common, before = list(range(len(samples))), {}
     first = next(jsonl_rows(baseline), ("", {}))[1] if baseline.suffix.lower() == ".jsonl" else {}
     if "retriever" in first:
@@ -419,19 +414,16 @@ def measured(
 
 def differences(results: Sequence[RetrieverResult], units: Units, measure: str) -> list[Difference]:
     """Test all pairs of retrievers."""
-    pairs = list(combinations(results, 2))
-    pvalues = stats.holm(
-        [
-            stats.permutation(one.values[measure], other.values[measure], units)
-            for one, other in pairs
-        ]
-    )
-    found = []
-    for (one, other), p in zip(pairs, pvalues, strict=True):
-        better, worse = sorted((one, other), key=lambda each: -each.estimates[measure].value)
-        gain = bootstrap_mean(better.values[measure] - worse.values[measure], units, lowest=-1.0)
-        found.append(Difference(better.retriever, worse.retriever, gain, p))
-    return found
+    pairs = [
+        sorted(pair, key=lambda each: -each.estimates[measure].value)
+        for pair in combinations(results, 2)
+    ]
+    gains = [better.values[measure] - worse.values[measure] for better, worse in pairs]
+    pvalues = stats.holm([stats.permutation(gain, units) for gain in gains])
+    return [
+        Difference(better.retriever, worse.retriever, bootstrap_mean(gain, units, lowest=-1.0), p)
+        for (better, worse), gain, p in zip(pairs, gains, pvalues, strict=True)
+    ]
 
 
 def _notes(run: Run, samples: Sequence[Sample], results: Sequence[RetrieverResult]) -> list[str]:

@@ -64,8 +64,8 @@ def whole_file(target: Path, *, follow: bool = True) -> Iterator[Path]:
                     if is_standard_output(target)
                     else target.open("wb")
                 )
-                with aside.open("rb") as source, opened as stream:
-                    shutil.copyfileobj(source, stream)
+                with opened as stream:
+                    stream.write(aside.read_bytes())
                     stream.flush()
             return
         real = Path(os.path.realpath(target)) if follow else target

@@ -1,4 +1,4 @@
-"""Labels and gold rows: as examples and tasks of DSPy, and `groundset labels check`."""
+"""Labels and gold rows: as tasks of DSPy, and `groundset labels check`."""
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
@@ -21,14 +21,7 @@ if TYPE_CHECKING:
     from groundset.optimizers.tasks import CompileTask
     from groundset.programs.heads import HeadJudge
 
-# Shipped labels, and what they are examples of.
-LABELS = {
-    "chunks": "score",
-    "company-chunks": "score",
-    "questions": "judge",
-    "strong": "judge",
-    "company": "judge",
-}
+LABELS = ("chunks", "company-chunks", "questions", "strong", "company")  # the shipped ones
 _SHOWN = 50  # problems of files
 
 
@@ -124,35 +117,6 @@ def _heads(compiled: str, embedder: str) -> "dict[str, HeadJudge]":
 
     encoder, fitted = open_embedder(embedder), load_compiled(compiled, "").heads
     return {name: HeadJudge(name, heads, encoder) for name, heads in fitted.items()}
-
-
-@for_python
-def labels(
-    which: str | Path = "questions", *, split: str | None = None, of: str = "judge"
-) -> "list[dspy.Example]":
-    """Return labels or gold rows as examples, with the inputs set.
-
-    Args:
-        which: ``chunks``, ``company-chunks``, ``questions``, ``strong``, ``company``, a step for
-            all rows that are examples of it, or a file.
-        split: ``train``, ``dev`` or ``test``; all by default.
-        of: the step whose examples the rows of a file become.
-
-    Raises:
-        InputError: there are no such labels, or the file is wrong.
-    """
-    from groundset.optimizers.examples import examples
-    from groundset.programs.step import STEPS
-
-    if which in STEPS:
-        found = examples(str(which), read_rows(shipped_files()))
-    elif which in LABELS:
-        found = examples(LABELS[str(which)], read_rows([data_path("labels", f"{which}.jsonl")]))
-    elif Path(which).exists():
-        found = examples(of, read_rows([Path(which)]))
-    else:
-        raise InputError(f"labels {which}: name a file, or one of {', '.join((*LABELS, *STEPS))}")
-    return [example for example in found if split in (None, example.split)]
 
 
 class LabelsOptions(Options):

@@ -22,6 +22,7 @@ from pydantic import (
     Field,
     PlainValidator,
     ValidationError,
+    ValidationInfo,
     field_validator,
 )
 from pydantic.fields import FieldInfo
@@ -79,6 +80,12 @@ def option(
     return Field(default, description=description, json_schema_extra=known, **facts)
 
 
+# Options of several commands.
+RUN = option(..., "The folder of a run.", metavar="RUN", argument=True)
+AS_JSON = option(False, "Print one JSON document.", command_only=True)
+QUIET = option(False, "Show no progress.", short="-q", free=True)
+
+
 def facts_of(field: FieldInfo) -> dict[str, Any]:
     """Return what is known of an option."""
     facts: Any = field.json_schema_extra
@@ -90,15 +97,17 @@ class Options(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
-    @field_validator("*")
+    @field_validator("*", mode="before")
     @classmethod
-    def _storable(cls, value: Any) -> Any:
-        if isinstance(value, int) and not -_LARGEST <= value < _LARGEST:
-            raise ValueError("does not fit 64 bits")
-        for path in value if isinstance(value, tuple) else (value,):
-            if isinstance(path, Path) and {"\0", "\r"} & set(str(path)):
-                raise ValueError("a path must not contain a carriage return or NUL")
-        return value
+    def _given(cls, value: Any, info: ValidationInfo) -> Any:
+        """Take one value for several, a run for its folder, and ``~`` for the user's home."""
+        types = set(value_types(cls.model_fields[str(info.field_name)].annotation))
+        # As a path, an address would lose a slash.
+        read = _path if Path in types and str not in types else _storable
+        if tuple not in types:
+            return read(value)
+        is_one = isinstance(value, str | Path) or hasattr(value, "folder")
+        return tuple(map(read, [value] if is_one else value))
 
     @classmethod
     def with_fact(cls, fact: str, value: bool = True) -> set[str]:
@@ -134,6 +143,26 @@ class Options(BaseModel):
         value = f" {given[name]}" if name in given else ""
         more = "…" * (len(value) > _SHOWN)
         return f"{option_name(cls, name)}{value[:_SHOWN]}{more}: {reason}"
+
+
+def _storable(value: Any) -> Any:
+    if isinstance(value, int) and not -_LARGEST <= value < _LARGEST:
+        raise ValueError("does not fit 64 bits")
+    return value
+
+
+def _path(value: Any) -> Any:
+    if not getattr(value, "is_saved", True):
+        raise ValueError(
+            f"the samples of {value.folder} that were filtered are not saved; call its"
+            " save(FOLDER) first"
+        )
+    value = getattr(value, "folder", value)
+    if not isinstance(value, str | Path):
+        return value
+    if not str(value) or {"\0", "\r"} & set(str(value)):
+        raise ValueError("a path must not be empty, nor contain a carriage return or NUL")
+    return Path(value).expanduser()
 
 
 class Name(str):
@@ -220,19 +249,6 @@ def value_types(annotation: Any) -> Iterator[Any]:
         yield from [tuple] if origin is tuple else []
         for part in parts[:1] if origin is Annotated else parts:
             yield from value_types(part)
-
-
-def expanded(path: str | Path) -> Path:
-    """Return a path with ``~`` replaced by the user's home.
-
-    Raises:
-        InputError: it is empty, or no system can have it.
-    """
-    if not str(path) or "\0" in str(path):
-        raise InputError(
-            f"the path {'holds NUL' if str(path) else 'is empty'}; name a file or a folder"
-        )
-    return Path(path).expanduser()
 
 
 def for_python(function: Callable[_P, _R]) -> Callable[_P, _R]:

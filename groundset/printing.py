@@ -1,8 +1,8 @@
 """Printing: texts from files and models cannot control the terminal or forge lines; and the
 progress of a run.
 
-Progress is live on a terminal, one line that is rewritten in a notebook, plain lines anywhere else,
-all on standard error. A thread draws, so that a wait is shown while nothing happens.
+Progress is live on a terminal and plain lines anywhere else, all on standard error. A thread draws,
+so that a wait is shown while nothing happens.
 """
 
 import json
@@ -12,10 +12,10 @@ import sys
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from textwrap import shorten
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 import typer
 from rich.console import Console, Group, RenderableType
@@ -28,6 +28,7 @@ from groundset.privacy import without_secrets
 if TYPE_CHECKING:
     from groundset.programs.types import Reject, StepRecord
 
+_Value = TypeVar("_Value")
 # Control, bidirectional, zero-width and tag characters, and surrogates. The two joiners and the
 # soft hyphen stay: words of several scripts, and emoji, need them.
 _UNSEEN = re.compile(
@@ -74,25 +75,19 @@ def print_above(console: Console, line: str) -> None:
 
 def say_table(headings: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
     """Print rows under headings, aligned; on a terminal that is too narrow, each row as a block."""
-    cells = [list(headings), *([printable(cell) for cell in row] for row in rows)]
-    widths = [max(len(row[column]) for row in cells) for column in range(len(headings))]
-    limit = shutil.get_terminal_size(
-        (sys.maxsize, 0)
-    ).columns  # no limit where there is no terminal
+    cells = [[printable(cell) for cell in row] for row in (headings, *rows)]
+    widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
+    # No limit where there is no terminal.
+    limit = shutil.get_terminal_size((sys.maxsize, 0)).columns
     if sum(widths) + 2 * (len(widths) - 1) <= limit:
-        for row in cells:
-            say(
-                "  ".join(
-                    cell.ljust(width) for cell, width in zip(row, widths, strict=True)
-                ).rstrip()
-            )
-        return
-    first = max(map(len, headings))
-    for number, row in enumerate(cells[1:]):
-        if number:
-            say()
-        for heading, cell in zip(headings, row, strict=True):
-            say(f"{heading.ljust(first)}  {cell}")
+        lines = ["  ".join(map(str.ljust, row, widths)).rstrip() for row in cells]
+    else:
+        first = max(map(len, headings))
+        names = [f"{heading.ljust(first)}  " for heading in headings]
+        blocks = ["\n".join(map(str.__add__, names, row)) for row in cells[1:]]
+        lines = "\n\n".join(blocks).split("\n")
+    for line in lines:
+        say(line)
 
 
 def _escaped(found: re.Match[str]) -> str:
@@ -118,11 +113,10 @@ class Progress(AbstractContextManager["Progress"]):
         self._answers_from = ""  # while no attempts are made
         self._usage: Callable[[], Mapping[str, float]] = dict
         self._shown = 0.0  # when a plain line was last printed
-        self._is_notebook = self._console.is_jupyter
         self._live: Live | None = None
         if self._console.quiet:
             return
-        if self._console.is_terminal and not self._is_notebook:
+        if self._console.is_terminal and not self._console.is_jupyter:
             self._live = Live(
                 get_renderable=self._render,
                 console=self._console,
@@ -197,7 +191,6 @@ class Progress(AbstractContextManager["Progress"]):
     def note(self, line: str) -> None:
         """Print one line that stays."""
         with self._guard:
-            self._rewrite("")
             print_above(self._console, line)
 
     def close(self) -> None:
@@ -205,8 +198,6 @@ class Progress(AbstractContextManager["Progress"]):
         self._closed.set()
         if self._live is not None:
             self._live.stop()
-        with self._guard:
-            self._rewrite("")
 
     def __exit__(self, *error: object) -> None:
         """Close it."""
@@ -254,27 +245,28 @@ class Progress(AbstractContextManager["Progress"]):
         return Group(Text(state), *bar)
 
     def _print_lines(self) -> None:
-        """Print or rewrite the line of state until the progress is closed."""
+        """Print the state now and then until the progress is closed."""
         while not self._closed.wait(_TICK_SECONDS):
             with self._guard:
                 state, now = self._state(), time.monotonic()
-                if not state or now - self._since < PATIENCE_SECONDS:
-                    continue
-                if self._is_notebook:
-                    self._rewrite(state)
-                elif now - self._shown >= LINE_EVERY_SECONDS * (1 if now - self._since < 60 else 3):
+                waited = now - self._since
+                pause = LINE_EVERY_SECONDS * (1 if waited < 60 else 3)
+                if state and waited >= PATIENCE_SECONDS and now - self._shown >= pause:
                     self._shown = now
                     print_above(self._console, state)
-
-    def _rewrite(self, line: str) -> None:
-        """Rewrite the line of a notebook's cell."""
-        if self._is_notebook and not self._console.quiet:
-            print(f"\r{printable(line)}\x1b[K", end="", file=sys.stderr, flush=True)  # noqa: T201
 
 
 def counted(count: int, noun: str) -> str:
     """Format a count with its noun."""
     return f"{count:,} {noun}{'' if count == 1 else 's'}"
+
+
+def grouped(pairs: Iterable[tuple[str, _Value]]) -> dict[str, list[_Value]]:
+    """Return what has the same reason together, in order, so that a reason is said once."""
+    groups: dict[str, list[_Value]] = {}
+    for reason, value in pairs:
+        groups.setdefault(reason, []).append(value)
+    return groups
 
 
 def duration(seconds: float) -> str:

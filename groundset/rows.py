@@ -32,7 +32,6 @@ from groundset.programs.untrusted import (
 Row = tuple[str, Mapping[str, Any]]
 # Pydantic parses JSON up to a depth of 200, and runs store metadata several levels down.
 _MAX_DEPTH = 100
-_MAX_HEADINGS = 100  # HTML knows six levels
 _NAMES = ("path", "title", "evolution", "language", "split", "document_id")
 # A row group is read page by page, and a page is about a megabyte; Arrow itself takes 0.2 GB.
 _MEMORY_MB = 1024
@@ -60,6 +59,7 @@ _JSON_CELLS = (
     "probability",
 )
 _MOST_BYTES = 64 << 20  # of a file of lines
+_MOST_QUESTIONS = 10_000  # different ones; grouping takes quadratic time
 _ROWS_AT_ONCE = 16  # each may hold a text of several megabytes; larger batches are hardly faster
 
 
@@ -157,6 +157,27 @@ def named_rows(file: Path, option: str, of_line: str = "") -> Iterator[Row]:
                 yield f"{file}, line {number}", {of_line: line.removesuffix("\r")}
     else:
         raise InputError(f"{option} {file}: name a {'.txt, ' * bool(of_line)}.csv or .jsonl file")
+
+
+def questions_in(file: Path, option: str) -> list[tuple[str, str, Mapping[str, Any]]]:
+    """Return where each question of a file stands, as one line, with its row; it may be empty.
+
+    Raises:
+        InputError: it has no such column, no questions or too many; or see :func:`named_rows`.
+    """
+    found = []
+    for where, fields in named_rows(file, option, "question"):
+        if not {"question", "query"} & fields.keys():
+            names = ", ".join(fields) or "none"
+            raise InputError(f"{where}: column question or query is missing; there are {names}")
+        text = optional(where, fields, "question") or optional(where, fields, "query")
+        found.append((where, " ".join((text or "").split()), fields))
+    count = len({question for _, question, _ in found} - {""})
+    if not 0 < count <= _MOST_QUESTIONS:
+        raise InputError(
+            f"{option} {file}: give 1 to {_MOST_QUESTIONS:,} different questions, not {count:,}"
+        )
+    return found
 
 
 def parquet_rows(
@@ -272,8 +293,6 @@ def headings_of(where: str, fields: Mapping[str, Any]) -> tuple[str, ...]:
     headings = fields.get("headings") or []
     if not isinstance(headings, list) or not all(isinstance(heading, str) for heading in headings):
         raise InputError(f"{where}, column headings: must be a list of texts")
-    if len(headings) > _MAX_HEADINGS:
-        raise InputError(f"{where}, column headings: more than {_MAX_HEADINGS}")
     _check_length(f"{where}, column headings", "".join(headings), MAX_NAME)
     return tuple(headings)
 

@@ -7,10 +7,9 @@ from pathlib import Path
 
 import numpy as np
 
-from groundset.options import DEFAULT_EMBEDDER, expanded
-from groundset.programs.checks import TELLING
+from groundset.options import DEFAULT_EMBEDDER
 from groundset.programs.errors import InputError
-from groundset.programs.text import one_line, plain
+from groundset.programs.stats import Values
 from groundset.programs.types import Sample
 from groundset.retrieval import embed
 from groundset.retrieval.embed import Embedder
@@ -19,7 +18,6 @@ from groundset.retrieval.index import Index, Ranks
 from groundset.retrieval.retrievers import Ranking, ask_own, bm25, fuse, read_ranking
 from groundset.run.record import verdicts_of
 from groundset.run.run import Run
-from groundset.stats import Values
 
 
 def _recall(most: int) -> Callable[[Ranks], float]:
@@ -92,7 +90,7 @@ def ranked(file: Path, run: Run, samples: Sequence[Sample]) -> list[Ranking]:
     """Read the rankings of a file, which may have others of the run's questions, too."""
     ids = [sample.id for sample in samples]
     others = {sample.id for sample in run.samples}
-    return read_ranking(expanded(file), ids, run.chunks.keys(), others)
+    return read_ranking(file, ids, run.chunks.keys(), others)
 
 
 def ask_system(
@@ -101,25 +99,19 @@ def ask_system(
     """Ask the user's own system.
 
     Raises:
-        InputError: it returns what is neither an id nor a text of the run.
+        InputError: it returns what is neither an id of the run nor a text that answers a question.
     """
     found = ask_own(name, [sample.question for sample in samples])
-    strange = [text for texts in found for text in texts if text not in run.chunks]
-    if any(text in run.chunks for texts in found for text in texts):
-        if strange:
-            raise InputError(f"--retriever {name}: no chunk {strange[0]} in the run")
+    texts = {text for each in found for text in each}
+    if texts & run.chunks.keys():
+        if strange := texts - run.chunks.keys():
+            raise InputError(f"--retriever {name}: no chunk {min(strange)} in the run")
         return found
-    passages = [one_line(chunk.passage) for chunk in run.chunks.values()]
-    returned = (one_line(plain(text)) for text in strange)
-    if not any(
-        passage in text or (len(text) >= TELLING and text in passage)
-        for text in returned
-        for passage in passages
-    ):
+    asked = zip(found, samples, groups, strict=True)
+    rankings = [as_chunks(each, sample, needed, run.chunks) for each, sample, needed in asked]
+    if not any(text in run.chunks for each in rankings for text in each):
         raise InputError(
-            f"--retriever {name}: nothing that it found is the id or the text of a chunk of the run"
+            f"--retriever {name}: nothing that it found is the id of a chunk of the run, or holds"
+            " one that answers a question"
         )
-    return [
-        as_chunks(texts, sample, needed, run.chunks)
-        for texts, sample, needed in zip(found, samples, groups, strict=True)
-    ]
+    return rankings

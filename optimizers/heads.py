@@ -12,7 +12,6 @@ from typing import Any, NamedTuple
 import dspy
 import numpy as np
 import numpy.typing as npt
-import scipy
 
 from groundset.optimizers.examples import examples
 from groundset.optimizers.labels import SPLITS, Label, Row
@@ -26,6 +25,7 @@ from groundset.programs.heads import (
     LinearHead,
     StepHeads,
 )
+from groundset.programs.stats import LEVEL, area_under_curve, wilson
 from groundset.programs.text import truncate
 
 FEWEST_ROWS = 10  # good and bad each
@@ -36,7 +36,7 @@ _FOLDS = 5
 _STRENGTH, _VECTOR_STRENGTH = 0.03, 1.0
 _FEWEST = 5  # documents that a word, and rows that an n-gram of shapes must occur in
 _SMALLEST_WEIGHT = 0.005
-_DRAWS = 1000
+_UNKNOWN = (0.0, 0.0, 1.0)  # a share of nothing
 
 _Array = npt.NDArray[Any]
 _Flags = npt.NDArray[np.bool_]
@@ -170,11 +170,14 @@ def measures_of(heads: StepHeads, rows: Sequence[dspy.Example], encoder: Encoder
     both, refused = int((good & passed).sum()), int((~good & ~passed).sum())
     measures = {
         "auc": area_under_curve(good, probability, [row.document for row in rows]),
-        "precision": _share(both, int(passed.sum())),
-        "recall": _share(both, int(good.sum())),
-        "specificity": _share(refused, int((~good).sum())),
+        "precision": wilson(both, int(passed.sum())),
+        "recall": wilson(both, int(good.sum())),
+        "specificity": wilson(refused, int((~good).sum())),
     }
-    return {name: [round(x, 4) for x in bounds] for name, bounds in measures.items()}
+    return {
+        name: [round(part, 4) for part in estimate or _UNKNOWN]
+        for name, estimate in measures.items()
+    }
 
 
 def is_worse(measures: Measures, served: Measures) -> bool:
@@ -272,6 +275,12 @@ def _frequent(groups: Iterable[set[str]], fewest: float) -> list[str]:
     return sorted(each for each, count in counts.items() if count >= fewest)
 
 
+def _bound(good: int, accepted: int) -> float:
+    """Return the lower bound of a precision, with 95 % confidence on this one side."""
+    estimate = wilson(good, accepted, 2 * LEVEL - 1)
+    return estimate.low if estimate else 0.0
+
+
 def _threshold(probability: _Numbers, good: _Flags, target: float) -> tuple[float, float]:
     """Return the lowest threshold whose precision has a lower bound of ``target``, else of the best
     bound; and it.
@@ -286,46 +295,6 @@ def _threshold(probability: _Numbers, good: _Flags, target: float) -> tuple[floa
         below = float(values[count]) if count < len(values) else 0.0
         if below != values[count - 1]:
             threshold = round((float(values[count - 1]) + below) / 2, 6)
-            points.append((threshold, _wilson(int(passed[count - 1]), count, "greater")[0]))
+            points.append((threshold, _bound(int(passed[count - 1]), count)))
     reached = [point for point in points if point[1] >= target]
     return reached[-1] if reached else max(points, key=lambda point: point[1])
-
-
-def _share(count: int, total: int) -> tuple[float, ...]:
-    return (count / total, *_wilson(count, total, "two-sided")) if total else (0.0, 0.0, 1.0)
-
-
-def _wilson(count: int, total: int, alternative: str) -> tuple[float, float]:
-    bounds = scipy.stats.binomtest(count, total, alternative=alternative).proportion_ci(
-        0.95, method="wilson"
-    )
-    return float(bounds.low), float(bounds.high)
-
-
-def area_under_curve(
-    good: _Flags, probability: _Numbers, documents: Sequence[str]
-) -> tuple[float, ...]:
-    """Return the area under the ROC curve with its 95 % interval, for which documents are
-    resampled.
-    """
-    random = np.random.default_rng(0)
-    groups = [np.flatnonzero(np.array(documents) == name) for name in dict.fromkeys(documents)]
-    if len(groups) < 2:
-        groups = [np.array([row]) for row in range(len(good))]
-    drawn = []
-    for _ in range(_DRAWS):
-        rows = np.concatenate([groups[n] for n in random.integers(0, len(groups), len(groups))])
-        if good[rows].any() and not good[rows].all():
-            drawn.append(_auc(good[rows], probability[rows]))
-    return _auc(good, probability), *(
-        float(bound) for bound in np.quantile(drawn or [0.0, 1.0], [0.025, 0.975])
-    )
-
-
-def _auc(good: Any, probability: Any) -> float:
-    """Return the area under the ROC curve; from ranks, because scikit-learn's checks are too slow
-    for a bootstrap.
-    """
-    goods = np.count_nonzero(good)
-    above = scipy.stats.rankdata(probability)[good].sum() - goods * (goods + 1) / 2
-    return float(above / (goods * (len(good) - goods)))

@@ -19,12 +19,12 @@ from groundset.exports.formats import CORPUS, QA
 from groundset.exports.sets import EvaluationSet
 from groundset.printing import printable
 from groundset.programs.faq import STATED
+from groundset.programs.stats import wilson
 from groundset.programs.types import Chunk, Sample
 from groundset.run.options import GenerateOptions
 from groundset.run.recipes import GIVEN
 from groundset.run.record import frequencies, listed
 from groundset.run.show import signed
-from groundset.stats import wilson
 
 MARKER = "<!-- made by groundset push -->"
 _MAX_NAME = 200  # characters

@@ -28,7 +28,7 @@ from groundset.exports.formats import CORPUS, QA, TABLES
 from groundset.exports.sets import EvaluationSet, SetOptions, joined
 from groundset.files import json_text, whole_folder, write_text
 from groundset.models.fetch import online
-from groundset.options import option
+from groundset.options import RUN, option
 from groundset.printing import say
 from groundset.privacy import without_secrets
 from groundset.programs.errors import GroundsetError, HubError, InputError
@@ -52,7 +52,7 @@ class PushOptions(SetOptions):
     replaced; other files of the dataset stay.
     """
 
-    run: Path = option(..., "The folder of the run.", metavar="RUN", argument=True)
+    run: Path = RUN
     repo: str = option(..., "The dataset; created if missing.", metavar="OWNER/NAME")
     licence: Annotated[str, StringConstraints(strip_whitespace=True, to_lower=True)] = option(
         ...,

@@ -43,7 +43,7 @@ from groundset.models.catalogue import (
     get_entry,
     model_lock,
 )
-from groundset.options import Options, option
+from groundset.options import AS_JSON, Options, option
 from groundset.printing import say, say_lines, say_table
 from groundset.programs.errors import (
     ChecksumError,
@@ -234,7 +234,7 @@ def _reason(log: str) -> str:
 class ListOptions(Options):
     """List the models of the catalogue."""
 
-    as_json: bool = option(False, "Print JSON.", command_only=True)
+    as_json: bool = AS_JSON
 
 
 class PullOptions(Options):

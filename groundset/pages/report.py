@@ -11,12 +11,14 @@ from typing import Any
 
 import numpy as np
 
-from groundset import __version__, stats
+from groundset import __version__
 from groundset.agreement import own_questions, side_of
 from groundset.files import is_stream, json_text, write_text
-from groundset.options import Options, option
+from groundset.options import RUN, Options, option
 from groundset.pages.html import render
 from groundset.printing import say, say_lines
+from groundset.programs import stats
+from groundset.programs.stats import Values, bootstrap_mean, resampling_units, wilson
 from groundset.programs.text import tokens
 from groundset.programs.types import Reject
 from groundset.programs.users import Wording, asking, worded
@@ -27,7 +29,6 @@ from groundset.run.record import frequencies, latest_reviews
 from groundset.run.run import Run, open_run
 from groundset.run.show import contradictions, signed
 from groundset.run.subjects import unasked
-from groundset.stats import Values, bootstrap_mean, resampling_units, wilson
 
 NAME = "report.html"
 _QUESTIONS = 500  # shown at most
@@ -49,7 +50,7 @@ class ReportOptions(Options):
     beside that of your users.
     """
 
-    run: Path = option(..., "Folder of the run.", metavar="RUN", argument=True)
+    run: Path = RUN
     queries: Path | None = option(
         None,
         "Your users' queries: a .txt file of one a line, .csv or .jsonl with `question` or `query`,"

@@ -20,7 +20,7 @@ from werkzeug.exceptions import HTTPException
 from werkzeug.serving import make_server
 from werkzeug.wrappers import Response as AnyResponse
 
-from groundset.options import Options, option
+from groundset.options import RUN, Options, option
 from groundset.pages.html import policy, render
 from groundset.pages.verdicts import (
     REASONS,
@@ -67,7 +67,7 @@ class ReviewOptions(Options):
     address with a token that changes at every start. With --verdicts, no page is served.
     """
 
-    run: Path = option(..., "Folder of the run.", metavar="RUN", argument=True)
+    run: Path = RUN
     reviewer: Reviewer = option(
         "reviewer", "Name of the reviewer; each has verdicts of their own.", metavar="NAME"
     )

@@ -20,6 +20,7 @@ from groundset.programs.checks import evidence_in
 from groundset.programs.errors import InputError
 from groundset.programs.forms import MULTI, SIMPLE, UNANSWERABLE
 from groundset.programs.languages import LANGUAGES
+from groundset.programs.stats import kappa
 from groundset.programs.text import MAX_READ, one_line, plain, text_id
 from groundset.programs.types import Chunk, Sample
 from groundset.retrieval.index import round_trip
@@ -27,7 +28,6 @@ from groundset.rows import named_rows, optional, required
 from groundset.run.record import latest_reviews, listed
 from groundset.run.run import Run, open_run
 from groundset.run.store import Review
-from groundset.stats import kappa
 
 # Name in labels, label, and meaning of each reason for refusing a sample.
 REASONS = {

@@ -17,7 +17,6 @@ import pickle
 import re
 import threading
 import warnings
-from collections import OrderedDict
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import cache
@@ -27,13 +26,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from groundset.models.catalogue import (
-    CATALOGUE,
-    cache_home,
-    file_sha256,
-    get_entry,
-    model_lock,
-)
+from groundset.models.catalogue import CATALOGUE, cache_home, file_sha256, get_entry
 from groundset.models.fetch import Notify, explained, online, pull, say_err
 from groundset.options import near_matches
 from groundset.programs.errors import ModelError, UnknownModelError, first_line
@@ -60,13 +53,10 @@ class Embedder:
 
     def __init__(self, name: str, sha256: str, model: Any) -> None:
         """Wrap a ``SentenceTransformer``; use :func:`open_embedder` instead."""
-        self.name, self.sha256 = (
-            name,
-            sha256,
-        )  # what the user called it, and the hash of its weights
+        self.name, self.sha256 = name, sha256  # as the user calls it, and its weights
         self._model = model
         self._lock = threading.Lock()  # fast tokenizers are not thread-safe
-        self._kept: OrderedDict[str, Vectors] = OrderedDict()
+        self._kept: dict[str, Vectors] = {}
         self.dimension: int = self._embed(["dimension"]).shape[1]  # the length of a vector
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -93,26 +83,16 @@ class Embedder:
         differ in the last bits (about 1e-7) when it is embedded among others. ``on_done`` gets the
         number of texts of each batch.
         """
-        rows = np.zeros((len(texts), self.dimension), dtype=np.float32)
-        places: dict[str, list[int]] = {}
-        for place, text in enumerate(texts):
-            places.setdefault(text, []).append(place)
         with self._lock, _one_thread():
-            new = sorted(
-                (text for text in places if text not in self._kept),
-                key=lambda text: (-len(text), text),
-            )
-            for text in places.keys() & self._kept.keys():
-                rows[places[text]] = self._kept[text]
-                self._kept.move_to_end(text)
+            new = sorted({*texts} - self._kept.keys(), key=lambda text: (-len(text), text))
             for start in range(0, len(new), _BATCH):
                 batch = new[start : start + _BATCH]
-                for text, row in zip(batch, self._embed(batch), strict=True):
-                    rows[places[text]] = self._kept[text] = row
+                self._kept.update(zip(batch, self._embed(batch), strict=True))
                 on_done(len(batch))
+            found = np.array([self._kept[text] for text in texts], np.float32)
             while len(self._kept) > _KEPT:
-                self._kept.popitem(last=False)
-        return rows
+                del self._kept[next(iter(self._kept))]  # the oldest
+        return found.reshape(len(texts), self.dimension)
 
     def _embed(self, texts: list[str]) -> Vectors:
         window = self._model.max_seq_length  # infinite for static embeddings
@@ -230,18 +210,17 @@ def _pull_repository(repo: str, notify: Notify) -> Path:
     from huggingface_hub import HfApi, snapshot_download
 
     folder = cache_home() / "models" / "hf" / repo
-    with model_lock(f"hf-{repo.replace('/', '-')}"):
-        if not (folder / _COMPLETE).exists():
-            notify(f"downloading {repo} from the Hugging Face Hub")
-            with online():
-                try:
-                    commit = HfApi().model_info(repo, timeout=15.0).sha
-                    snapshot_download(
-                        repo, revision=commit, local_dir=folder, allow_patterns=_HUB_FILES
-                    )
-                except Exception as error:
-                    raise explained(repo, error) from error
-            (folder / _COMPLETE).touch()
+    if not (folder / _COMPLETE).exists():
+        notify(f"downloading {repo} from the Hugging Face Hub")
+        with online():
+            try:
+                commit = HfApi().model_info(repo, timeout=15.0).sha
+                snapshot_download(
+                    repo, revision=commit, local_dir=folder, allow_patterns=_HUB_FILES
+                )
+            except Exception as error:
+                raise explained(repo, error) from error
+        (folder / _COMPLETE).touch()
     return folder
 
 

@@ -12,12 +12,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from groundset import stats
 from groundset.printing import counted
+from groundset.programs import stats
 from groundset.programs.errors import InputError
+from groundset.programs.stats import ALPHA, Estimate, Units, Values, bootstrap_mean
 from groundset.programs.text import one_line
 from groundset.programs.types import Sample
-from groundset.stats import ALPHA, Estimate, Units, Values, bootstrap_mean
 
 _SHARE = 0.8  # of the false alarms, for all questions
 _FEWEST = 12  # units of a stratum: that all lose is significant beside 40 other strata
@@ -125,10 +125,11 @@ def gate(
 
 def _change(stratum: str, old: Values, new: Values, units: Units, share: float) -> Change:
     """Test a loss, with a share of the false alarms."""
-    gain = bootstrap_mean(new - old, units, lowest=-1.0)
+    gains = new - old
+    gain = bootstrap_mean(gains, units, lowest=-1.0)
     tests = 1 / (2 * share)  # of both sides, each of which would have as much
     least = max(stats.detectable_gain(gain, tests), _losers(share) / len(old))
-    p = stats.permutation(old, new, units, math.ceil(1 / share), "less") / share
+    p = stats.permutation(gains, units, math.ceil(1 / share), "less") / share
     means = float(old.mean()), float(new.mean())
     return Change(stratum, len(old), *means, gain, min(1.0, least), min(1.0, p))
 

@@ -10,7 +10,6 @@ Source: S. Robertson and H. Zaragoza, The Probabilistic Relevance Framework: BM2
 import sys
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from importlib import import_module
 from itertools import chain
 from math import isfinite
 from pathlib import Path
@@ -19,6 +18,7 @@ from urllib.parse import unquote
 
 import numpy as np
 
+from groundset.options import imported
 from groundset.printing import counted
 from groundset.programs.errors import InputError, first_line
 from groundset.programs.text import words_in
@@ -80,8 +80,8 @@ def ask_own(name: str, questions: Sequence[str]) -> list[list[str]]:
     Raises:
         InputError: it cannot be found, fails, or returns something else.
     """
+    search = _server(name) if "://" in name else imported(name, "--retriever")
     try:
-        search = _server(name) if "://" in name else _function(name)
         found = [search(question) for question in questions]
     except Exception as error:  # the code is the user's
         reason = f"{type(error).__name__}: {first_line(error)}"
@@ -90,14 +90,6 @@ def ask_own(name: str, questions: Sequence[str]) -> list[list[str]]:
         if not isinstance(texts, list | tuple) or not all(isinstance(text, str) for text in texts):
             raise InputError(f"--retriever {name}: must return a list of chunk ids or of texts")
     return [list(texts[:SEARCH_DEPTH]) for texts in found]
-
-
-def _function(name: str) -> Callable[[str], Any]:
-    module, _, function = name.partition(":")
-    if "" not in sys.path:
-        sys.path.insert(0, "")  # the folder where the command runs
-    found: Callable[[str], Any] = getattr(import_module(module), function)
-    return found
 
 
 def _server(address: str) -> Callable[[str], Any]:

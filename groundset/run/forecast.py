@@ -12,6 +12,7 @@ from groundset.programs.faq import stated_questions
 from groundset.programs.forms import EVOLUTIONS, MULTI, SIMPLE
 from groundset.programs.given import no_question
 from groundset.programs.languages import ENGLISH, language_of
+from groundset.programs.stats import sight
 from groundset.run.compiled import load_compiled
 from groundset.run.generate import check_reads, foreseen, own_files
 from groundset.run.options import GenerateOptions
@@ -22,7 +23,6 @@ from groundset.run.run import Run
 from groundset.run.store import holds_run
 from groundset.run.subjects import unasked
 from groundset.run.values import prices
-from groundset.stats import sight
 
 _GUIDED = Cost(
     4.7, 2_091, 60, "qwen2.5-coder-0.5b guided, 44 samples of 16 articles on two cores", 6.8

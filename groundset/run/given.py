@@ -10,7 +10,6 @@ from typing import Any
 from groundset.corpus.corpus import Corpus
 from groundset.models.catalogue import file_sha256
 from groundset.privacy import without_secrets
-from groundset.programs.errors import InputError
 from groundset.programs.forms import SIMPLE
 from groundset.programs.given import NEAREST, no_question
 from groundset.programs.recipe import Search
@@ -18,14 +17,13 @@ from groundset.programs.types import Hit
 from groundset.retrieval.embed import Reranker
 from groundset.retrieval.index import Index
 from groundset.retrieval.retrievers import bm25, fuse
-from groundset.rows import named_rows, optional
+from groundset.rows import questions_in
 from groundset.run.engine import Asked, Duplicates
 from groundset.run.plan import Plan, Task
 from groundset.run.store import Attempt, Store
 from groundset.run.values import names_traces, questions_of_traces
 
 _CANDIDATES = 50  # that a cross-encoder reads
-_MOST = 10_000  # different questions; grouping takes quadratic time
 
 
 def read_questions(source: Path | str) -> Counter[str]:
@@ -33,22 +31,11 @@ def read_questions(source: Path | str) -> Counter[str]:
     their order.
 
     Raises:
-        InputError: it cannot be read, has no column ``question``, no questions or too many.
+        InputError: it cannot be read, has no such column, no questions or too many.
     """
     if names_traces(source):
         return Counter(questions_of_traces(str(source)))
-    found: Counter[str] = Counter()
-    for where, fields in named_rows(Path(source), "--questions", "question"):
-        if "question" not in fields:
-            raise InputError(
-                f"{where}: column question is missing; there are {', '.join(fields) or 'none'}"
-            )
-        found[" ".join((optional(where, fields, "question") or "").split())] += 1
-    if not 0 < len(found) <= _MOST:
-        raise InputError(
-            f"--questions {source}: give 1 to {_MOST:,} different questions, not {len(found):,}"
-        )
-    return found
+    return Counter(question for _, question, _ in questions_in(Path(source), "--questions"))
 
 
 def source_identity(source: Path | str) -> str:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from groundset.corpus.own import chunk_of
 from groundset.files import check_target, is_stream, json_line, json_text, whole_text
 from groundset.models.catalogue import cache_home
-from groundset.options import DEFAULT_EMBEDDER, Options, expanded, option
+from groundset.options import DEFAULT_EMBEDDER, QUIET, Options, option
 from groundset.printing import Progress, say
 from groundset.programs.errors import InputError
 from groundset.programs.text import plain
@@ -43,7 +43,7 @@ class CriticOptions(Options):
         DEFAULT_EMBEDDER, "The embedding model of the fitted classifier.", metavar="MODEL"
     )
     workers: int = option(1, "Calls of the language model at the same time.", ge=1, le=256)
-    quiet: bool = option(False, "Show no progress.", short="-q")
+    quiet: bool = QUIET
 
 
 class JudgeOptions(CriticOptions):
@@ -69,7 +69,7 @@ class JudgeOptions(CriticOptions):
 
 def judge(options: JudgeOptions) -> None:
     """Judge the rows of a file, write them and print how many are good."""
-    file, out = expanded(options.file), expanded(options.out)
+    file, out = options.file, options.out
     check_target(out)
     if out.resolve() == file.resolve():
         raise InputError(f"--out {out}: is the input; name another file")

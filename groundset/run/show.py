@@ -13,16 +13,16 @@ from rich.padding import Padding
 from rich.text import Text
 
 from groundset.files import json_text
-from groundset.options import Options, option
-from groundset.printing import counted, duration, printable, say, say_lines
+from groundset.options import AS_JSON, RUN, Options, option
+from groundset.printing import counted, duration, grouped, printable, say, say_lines
 from groundset.programs.errors import InputError
 from groundset.programs.forms import UNSURE
+from groundset.programs.stats import sight
 from groundset.programs.types import Chunk, Reject, StepRecord
 from groundset.retrieval.index import settled
 from groundset.run.record import frequencies, listed, sample_row, verdicts_of
 from groundset.run.run import Run, open_run
 from groundset.run.store import RECORD, REJECTS, SAMPLES
-from groundset.stats import sight
 
 _MOST_PAIRS = 5  # of documents
 _REASONS = 3  # of each step
@@ -159,7 +159,7 @@ def _by_step(rejects: Sequence[Reject]) -> str:
 class ShowOptions(Options):
     """Show the samples of a run with their passages, or what was refused and why."""
 
-    run: Path = option(..., "The folder of the run.", metavar="RUN", argument=True)
+    run: Path = RUN
     rejects: bool = option(False, "Show what was refused.")
     step: tuple[str, ...] = option(
         (), "With --rejects: only those of this step. Repeatable.", metavar="STEP"
@@ -167,7 +167,7 @@ class ShowOptions(Options):
     id: str | None = option(None, "Show the samples whose id begins with this.", metavar="ID")
     limit: int | None = option(None, "Show at most this many.", metavar="N", ge=1)
     trail: bool = option(False, "Also show what each step said.")
-    as_json: bool = option(False, "Print JSON.", command_only=True)
+    as_json: bool = AS_JSON
 
 
 def show(options: ShowOptions) -> None:
@@ -189,8 +189,8 @@ def show(options: ShowOptions) -> None:
         say_lines(json_text({"run": str(run.folder), kind: rows}, indent=2))
         return
     console = Console()
-    for entry in entries:
-        _print(console, entry, trail=options.trail)
+    for title, alike in grouped((each.title, each) for each in entries).items():
+        _print(console, title, alike, trail=options.trail)
     for line in () if options.id else account(run):
         say(line)
 
@@ -200,6 +200,7 @@ class _Entry(NamedTuple):
 
     row: Mapping[str, Any]
     title: str
+    score: str
     text: str
     chunks: Sequence[Chunk]
     trail: Sequence[StepRecord]
@@ -217,9 +218,9 @@ def _samples(run: Run, options: ShowOptions) -> Iterator[_Entry]:
         if not sample.retrieval_gt:
             search = "no chunk answers it"
         score = "" if sample.probability is None else f", {sample.probability:.2f}"
-        title = f"{sample.id}  {sample.evolution}, {search}{score}"
+        title = f"{sample.id}  {sample.evolution}, {search}"
         text = f"{sample.question}\n{sample.answer}"
-        yield _Entry(sample_row(sample), title, text, sample.contexts, sample.trail)
+        yield _Entry(sample_row(sample), title, score, text, sample.contexts, sample.trail)
 
 
 def _rejects(run: Run, options: ShowOptions) -> Iterator[_Entry]:
@@ -240,24 +241,29 @@ def _rejects(run: Run, options: ShowOptions) -> Iterator[_Entry]:
             score = f" ({chance:.2f}{limit})" if chance is not None else ""
             yield _Entry(
                 {**reject.model_dump(mode="json"), "passage": passage},
-                f"{step}  {reject.reason}{score}",
+                f"{step}  {reject.reason}",
+                score,
                 reject.question or "",
                 sample.contexts if sample and step == UNSURE else chunks,
                 sample.trail if sample else result.trail,
             )
 
 
-def _print(console: Console, entry: _Entry, *, trail: bool) -> None:
+def _print(console: Console, title: str, entries: Sequence[_Entry], *, trail: bool) -> None:
+    """Print what has the same title below it."""
+
     def told(text: str, style: str = "", indent: int = 0) -> None:
         shown = Text(printable(text, lines=not style), style)
         console.print(Padding.indent(shown, indent))
 
     console.rule()
-    told(entry.title, "bold")
-    if entry.text:
-        told(entry.text)
-    for chunk in entry.chunks:
-        told(f"{chunk.topic} ({chunk.path})", "italic", 2)
-        told(chunk.passage, indent=4)
-    for record in entry.trail if trail else ():
-        told(f"{record.step} {json.dumps(record.output, ensure_ascii=False)}")
+    more = f" ({len(entries)} times)" if len(entries) > 1 else entries[0].score
+    told(f"{title}{more}", "bold")
+    for entry in entries:
+        if entry.text:
+            told(entry.text)
+        for chunk in entry.chunks:
+            told(f"{chunk.topic} ({chunk.path})", "italic", 2)
+            told(chunk.passage, indent=4)
+        for record in entry.trail if trail else ():
+            told(f"{record.step} {json.dumps(record.output, ensure_ascii=False)}")

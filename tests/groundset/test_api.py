@@ -29,6 +29,7 @@ class CookOptions(Options):
     out: Path | None = option(None, "The plate.", metavar="PLATE")
     minutes: int = option(20, "How long; see --out.", ge=1)
     herbs: tuple[str, ...] = option((), "Herbs.")
+    guests: Path | str | None = option(None, "Who comes.")
     heat: Literal["low", "high"] = option("low", "Which heat.")
     as_json: bool = option(False, "Print JSON.", command_only=True)
 
@@ -57,27 +58,46 @@ def cook() -> Callable[..., Any]:
 
 def test_signature_and_documentation_are_made_from_the_options(cook):
     signature = inspect.signature(cook)
-    assert list(signature.parameters) == ["guest", "dishes", "out", "minutes", "herbs", "heat"]
+    assert list(signature.parameters) == [
+        "guest",
+        "dishes",
+        "out",
+        "minutes",
+        "herbs",
+        "guests",
+        "heat",
+    ]
     assert signature.parameters["minutes"].default == 20
     assert signature.parameters["out"].kind == inspect.Parameter.KEYWORD_ONLY
-    assert (
-        cook.__doc__
-        == "Serve dishes to a guest.\n\n    Args:\n        dishes: What to cook.\n        out: The"
-        " plate.\n        minutes: How long; see out. Default: 20.\n        herbs: Herbs.\n     "
-        "   heat: Which heat. Default: low.\n\n    Raises:\n        InputError: there are"
-        " none.\n    "
-    )
+    assert cook.__doc__.splitlines() == [
+        "Serve dishes to a guest.",
+        "",
+        "    Args:",
+        "        dishes: What to cook.",
+        "        out: The plate.",
+        "        minutes: How long; see out. Default: 20.",
+        "        herbs: Herbs.",
+        "        guests: Who comes.",
+        "        heat: Which heat. Default: low.",
+        "",
+        "    Raises:",
+        "        InputError: there are none.",
+        "    ",
+    ]
 
 
 def test_arguments_become_options(cook, monkeypatch):
     monkeypatch.setenv("HOME", "/home/me")
-    guest, options = cook("Ann", ["~/soup", Folder()], herbs="dill", out=Folder(), minutes=5)
+    guest, options = cook(
+        "Ann", ["~/soup", Folder()], herbs="dill", out=Folder(), minutes=5, guests="http://a#1"
+    )
     assert guest == "Ann"
     assert options == CookOptions(
         dishes=(Path("/home/me/soup"), Path("kitchen")),
         herbs=("dill",),
         out=Path("kitchen"),
         minutes=5,
+        guests="http://a#1",
     )
     assert cook("Ann", "soup", out=None)[1] == CookOptions(dishes=(Path("soup"),))
 
@@ -87,10 +107,10 @@ def test_errors_name_parameters(cook):
         cook("Ann", "soup", minutes=0, heat="hot")
     with refuses(r"^DISH: name one, or see out and `groundset cook --help`$"):
         cook("Ann", [])
-    with refuses("salt 1: there is no such option"):
+    with refuses("unexpected keyword argument 'salt'", TypeError):
         cook("Ann", "soup", salt=1)
-    for path, message in (("", "path is empty"), ("a\0b", "path holds NUL")):
-        with refuses(message):
+    for path in ("", "a\0b"):
+        with refuses("a path must not be empty, nor contain a carriage return or NUL"):
             cook("Ann", path)
     with refuses("dishes", TypeError):
         cook("Ann")

@@ -75,9 +75,7 @@ def test_any_chunk_of_a_group_serves_and_every_group_counts(make_run):
 
 def test_two_retrievers_on_one_question(make_run):
     found = compared(run=make_run(about_words()[:1]), retriever="bm25")
-    assert found.conclusions()[0].startswith(
-        "One question cannot tell retrievers apart, so none are compared"
-    )
+    assert found.conclusions() == ["No significant differences with n=1."]
     assert {each.p for each in found.differences} == {1.0}
 
 
@@ -116,7 +114,7 @@ def test_command(make_run, tmp_path, capsys):
     ("options", "message"),
     [
         ({"retriever": "magic"}, "--retriever magic: choose from dense, bm25, hybrid, or name"),
-        ({"retriever": "no_such:search"}, "no_such:search: ModuleNotFoundError: No module named"),
+        ({"retriever": "no_such:search"}, "no_such:search: cannot be imported .No module named"),
         ({"retriever": "builtins:len"}, "builtins:len: must return a list of chunk ids or of"),
         ({"out": Path("/")}, r"cannot write /: it is a folder"),
         ({"ranking": (Path("none.trec"),)}, "none.trec: No such file"),
@@ -224,7 +222,7 @@ def test_own_systems_take_part(make_run, tmp_path, server, monkeypatch, capsys, 
 
     assert round_trip(run=run, retriever="own_search:find", baseline=rows) == 4
     for path, message in [
-        ("stale", "nothing that it found is the id or the text of a chunk"),
+        ("stale", "nothing that it found is the id of a chunk of the run, or holds"),
         ("mixed", "no chunk gone in the run"),
         ("down", "503"),
     ]:

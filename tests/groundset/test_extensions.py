@@ -97,7 +97,7 @@ line: str = str(reports[0])
 again: groundset.Run = groundset.open_run("run")
 model: dspy.LM = groundset.lm("qwen2.5-coder-0.5b")
 task = groundset.step("judge")
-rows: list[dspy.Example] = groundset.labels("questions")
+rows: list[dspy.Example] = task.trainset
 """
 # Who checks a program of DSPy strictly needs the second line: it ships no types. Groundset lies on
 # the path here, and the large libraries that it uses take a minute.

@@ -4,30 +4,21 @@ from collections import Counter
 
 from json_lines import write
 from labelled import question, questions
-from refusal import refuses
 
 import groundset
 from groundset.labelling import LabelsOptions, check_labels
 
 
 def test_labels_and_tasks_are_plain_objects_of_dspy(tmp_path):
-    train = groundset.labels("questions", split="train")
+    train = groundset.step("judge").trainset
     assert len(train) > 1500
     assert set(train[0].inputs().keys()) == {"topic", "passage", "question"}
-    assert {each.split for each in groundset.labels("chunks")} == {"train", "dev", "test"}
-    assert len(groundset.labels("compare")) > 1500
     own = write(tmp_path / "own.jsonl", questions(2))
-    assert [each.id for each in groundset.labels(own, split="dev")] == ["q100", "q101"]
     task = groundset.step("answer", rows=5)
     assert task.name == "answer"
     assert [len(part) for part in (task.trainset, task.devset, task.testset)] == [5] * 3
     assert task.metric(task.devset[0], task.devset[0]) >= 0.5
     assert "q0" in {each.id for each in groundset.step("judge", [own]).trainset}
-
-
-def test_names_that_do_not_exist():
-    with refuses("labels nosuch: name a file, or one of chunks, company-chunks, questions"):
-        groundset.labels("nosuch")
 
 
 GOLD = {"step": "revise", "document": "d", "question": "Who?", "change": "shorter"}

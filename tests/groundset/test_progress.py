@@ -1,4 +1,4 @@
-"""Progress on a terminal, in lines and in a notebook."""
+"""Progress on a terminal and in lines."""
 
 import io
 import time
@@ -111,17 +111,6 @@ def test_a_run_that_fails_says_what_refuses_most(stream):
         "only 3 of 20 attempts gave a sample; the step judge refuses most, such as: not clear (What"
         " of it?)" in found[0]
     )
-
-
-def test_notebook_rewrites_one_line(capsys):
-    console = Console(force_jupyter=True, width=100)
-    with Progress(console=console) as progress:
-        progress.phase("Reading documents", 3)
-        time.sleep(0.1)
-    shown = capsys.readouterr().err
-    assert "\rReading documents: 0 of 3\x1b[K" in shown
-    assert "\n" not in shown
-    assert shown.endswith("\r\x1b[K")
 
 
 def test_quiet_prints_nothing(stream):

@@ -6,11 +6,10 @@ from pathlib import Path
 import mlflow
 import pytest
 from evaluation_sets import sample, saved, two_documents
-from model_server import serving
 from refusal import refuses
 
 import groundset
-from groundset.scorers import facts_found, gold_rank, gold_recall
+from groundset.scorers import gold_rank, gold_recall
 
 PAGE = Path(__file__).parents[2] / "docs" / "reviewing.md"
 EVIDENCE = "the evidence of the second chunk"
@@ -95,17 +94,3 @@ def test_chunks_are_known_by_id_text_evidence_or_document(outputs, recall, rank)
     assert gold_recall(outputs=outputs, expectations={"expected_retrieved_context": []}) is None
     with refuses("no retriever span"):
         gold_rank(outputs="text", expectations=expected)
-
-
-def test_facts_are_looked_for_by_the_named_model():
-    def answer(body):
-        return f"Reason: so\nHolds: {'no' if 'stone' in body['messages'][-1]['content'] else 'yes'}"
-
-    expected = {"expected_response": "It is of two things:\n- oak\n2. stone"}
-    with serving(answer) as server:
-        found = facts_found(server.spec)(
-            inputs={"question": "Of what?"}, outputs="Oak.", expectations=expected
-        )
-    assert found.value == pytest.approx(2 / 3)
-    assert found.rationale == "missing: stone (so)"
-    assert found.source.source_type == "LLM_JUDGE"

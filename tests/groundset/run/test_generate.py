@@ -265,7 +265,7 @@ def test_a_saved_run_cannot_go_on(opened, tmp_path):
         ({"price": "1"}, "give the prices of a million"),
         ({"price": "1e308,1"}, "--price 1e308,1: give the prices of a million"),
         ({"size": 2**63}, f"--size {2**63}: does not fit 64 bits"),
-        ({"out": Path("a\rb")}, "a path must not contain a carriage return"),
+        ({"out": Path("a\rb")}, "a path must not be empty, nor contain"),
         ({"guided": True, "critic_lm": "critic"}, "--critic-lm: a guided model cannot"),
         ({"guided": True, "answers": "open"}, "--answers: a guided model cannot"),
         ({"guided": True, "recipe": "multi"}, "--recipe multi: a guided model cannot"),

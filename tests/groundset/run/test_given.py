@@ -135,7 +135,7 @@ def test_a_question_that_is_never_answered_is_refused_and_the_others_are_made(op
         ("q.csv", "sep=;\nquestion;user\nWhy, then?;1\n", {"Why, then?": 1}),
         ("q.csv", '"name; of a user",question\nx,Why?\n', {"Why?": 1}),
         ("q.txt", "Why\u2028then?\nWho?\n", {"Why then?": 1, "Who?": 1}),
-        ("q.csv", "user,query\n1,Why?\n", "line 2: column question is missing"),
+        ("q.csv", "user,ask\n1,Why?\n", "line 2: column question or query is missing"),
         ("q.csv", "question\nWhy, then?\n", "line 2: more cells than columns"),
         ("q.txt", "\n\n", "give 1 to 10,000 different questions, not 0"),
     ],

@@ -24,7 +24,7 @@ def run(tmp_path) -> Run:
             chunk_id="c1",
             probability=0.2,
         ),
-        Reject(step="score", reason="not content", chunk_id="c0"),
+        *(Reject(step="score", reason="not content", chunk_id=name) for name in ("c0", "c1")),
     ]
     return save_run(
         tmp_path / "run",
@@ -57,7 +57,8 @@ def test_rejects_are_shown_with_the_passage_of_their_chunk(run, capsys):
     assert "judge  not clear: two things (0.20 of at least 0.50)" in text
     assert "The mill beside it grinds oats." in text
     assert "Refused 1 question: judge 1 (not clear 1)." in text
-    assert "Refused 1 passage: score 1 (not content 1)." in text
+    assert "score  not content (2 times)" in text
+    assert "Refused 2 passages: score 2 (not content 2)." in text
     assert "not clear" not in shown(run, capsys, rejects=True, step=("score",)).partition("Kept")[0]
 
 

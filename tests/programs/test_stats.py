@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from groundset.stats import (
+from groundset.programs.stats import (
     Estimate,
     bootstrap_mean,
     detectable_gain,
@@ -63,16 +63,16 @@ def test_bootstrap_interval_has_width_for_equal_values_or_documents():
 
 
 def test_permutation_test_swaps_units():
-    before, after = np.zeros(8), np.arange(1, 9) / 8
-    assert permutation(before, after, np.arange(8)) == pytest.approx(2 / 2**8)
-    assert permutation(before, after, np.arange(8) // 2) == pytest.approx(2 / 2**4)
-    assert permutation(after, before, np.arange(8), alternative="less") == 1 / 2**8
-    assert permutation(before, after, np.arange(8), alternative="less") == 1.0
-    assert permutation(after, after, np.arange(8)) == 1.0
-    assert permutation(np.zeros(1), np.ones(1), np.arange(1)) == 1.0
-    many = np.random.default_rng(0).random((2, 200))
-    assert permutation(*many, np.arange(200)) > 0.05
-    assert permutation(many[0], many[0] + 0.1, np.arange(200)) < 0.001
+    gains = np.arange(1, 9) / 8
+    assert permutation(gains, np.arange(8)) == pytest.approx(2 / 2**8)
+    assert permutation(gains, np.arange(8) // 2) == pytest.approx(2 / 2**4)
+    assert permutation(-gains, np.arange(8), alternative="less") == 1 / 2**8
+    assert permutation(gains, np.arange(8), alternative="less") == 1.0
+    assert permutation(np.zeros(8), np.arange(8)) == 1.0
+    assert permutation(np.ones(1), np.arange(1)) == 1.0
+    first, second = np.random.default_rng(0).random((2, 200))
+    assert permutation(second - first, np.arange(200)) > 0.05
+    assert permutation(np.full(200, 0.1), np.arange(200)) < 0.001
 
 
 @pytest.mark.parametrize(

@@ -62,11 +62,10 @@ class BoundedProcess:
             LimitError: the call exceeded a limit, or its process died.
             RuntimeError: the function raised an exception; the traceback is a note.
         """
-        is_fresh = self._process is None
         try:
             return self._call(argument, seconds)
-        except _DiedError as error:
-            if self._is_killed or (is_fresh and "SIGKILL" not in str(error)):
+        except _DiedError:
+            if self._is_killed:
                 raise
         return self._call(argument, seconds)
 
@@ -98,10 +97,10 @@ class BoundedProcess:
             raise self._cause_of_death(seconds) from None
         except OSError:  # of a longer answer
             self.end()
-            raise LimitError(f"gives more than {_amount(self._output_mb)} of text") from None
+            raise LimitError(f"gives more than {self._output_mb} MB of text") from None
         if kind == "memory":
             self.end()
-            raise _DiedError(f"takes more than {_amount(self._memory_mb)} of memory")
+            raise _DiedError(f"takes more than {self._memory_mb} MB of memory")
         if kind == "error":
             error = RuntimeError(content["error"])
             error.add_note(content["traceback"])
@@ -140,7 +139,7 @@ class BoundedProcess:
         # Python aborts when it has no memory left to raise MemoryError
         if status == -signal.SIGABRT:
             return _DiedError(
-                f"aborts its process or takes more than {_amount(self._memory_mb)} of memory"
+                f"aborts its process or takes more than {self._memory_mb} MB of memory"
             )
         return _DiedError(
             "crashes its process"
@@ -173,10 +172,6 @@ def limit_memory(megabytes: int) -> None:
 def usable_processors() -> int:
     """Return how many processors this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-
-
-def _amount(megabytes: int) -> str:
-    return f"{megabytes / 1024:g} GB" if megabytes >= 1024 else f"{megabytes} MB"
 
 
 def _serve(function: str, memory_mb: str, descriptor: str) -> None:

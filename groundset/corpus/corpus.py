@@ -5,7 +5,6 @@ import json
 import os
 from collections import Counter
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from functools import cached_property
@@ -18,7 +17,7 @@ from groundset.corpus.find import FoundFile, SkippedFile, find_documents
 from groundset.corpus.options import ChunkOptions, CorpusOptions
 from groundset.corpus.own import read_own_chunks
 from groundset.corpus.read import MISSING, read_files
-from groundset.files import check_target, is_stream, json_line, whole_file, whole_text
+from groundset.files import check_target, is_stream, whole_file, write_rows
 from groundset.models.catalogue import file_sha256
 from groundset.printing import say
 from groundset.programs.errors import InputError, RunError
@@ -274,9 +273,8 @@ def chunk(options: ChunkOptions) -> None:
     """
     out = options.out
     # FILE.docs.jsonl for FILE.jsonl; chunks on a stream are without them.
-    targets = [out]
-    if not is_stream(out):
-        targets.append(out.with_name(f"{out.name.removesuffix('.jsonl')}.docs.jsonl"))
+    texts = out.with_name(f"{out.name.removesuffix('.jsonl')}.docs.jsonl")
+    targets = [out] if is_stream(out) else [texts, out]
     found, _ = find_documents(options.documents, options.exclude)
     read = {file.resolve() for file in (options.chunks, *(file for file, _ in found)) if file}
     for target in targets:
@@ -286,19 +284,14 @@ def chunk(options: ChunkOptions) -> None:
                 f"--out {out}: would replace {target}, which is read; name another file"
             )
     corpus = cut(options)
+    if not is_stream(out):  # first, so that chunks never exist without their documents
+        shown = {"doc_id", "path", "title", "text"}
+        write_rows(texts, (each.model_dump(include=shown) for each in corpus.documents.values()))
     chunks = (
         each.model_dump(mode="json", exclude=None if each.metadata else {"metadata"})
         for each in corpus.chunks
     )
-    texts = (
-        each.model_dump(include={"doc_id", "path", "title", "text"})
-        for each in corpus.documents.values()
-    )
-    # Both are written completely before either takes its name; chunks never exist without their
-    # documents.
-    with ExitStack() as stack:
-        for target, rows in zip(targets, (chunks, texts), strict=False):
-            stack.enter_context(whole_text(target)).writelines(map(json_line, rows))
+    write_rows(out, chunks)
     dropped = f"dropped: {corpus.dropped['too short']} too short, {corpus.dropped['copies']} copies"
     counts = f"{len(corpus.chunks)} chunks from {len(corpus.documents)} documents"
     say(f"{counts} ({dropped}; skipped files: {len(corpus.skipped)}).", err=is_stream(out))

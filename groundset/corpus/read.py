@@ -33,6 +33,7 @@ from groundset.corpus.parsing import (
 from groundset.corpus.ray import spread
 from groundset.options import imported
 from groundset.programs.types import Chunk, Document
+from groundset.programs.words import word_list
 
 # Limits for one file. HTML takes a hundred times its size in memory (10 MB: 1 GB), a PDF of a
 # thousand pages 200 MB and two minutes.
@@ -42,10 +43,7 @@ SECONDS = 30
 SECONDS_PER_MB = 100
 MIN_CHARACTERS = 20  # letters and digits of a document worth asking about
 MISSING = "broken link"
-_MENDS = dict.fromkeys((".tex", ".xml", ".mediawiki"), "; convert it with pandoc, to .md")
-_MENDS |= dict.fromkeys(
-    (".doc", ".ppt", ".xls", ".odp", ".ods", ".pages"), "; save it as .docx, .pptx, .xlsx or .pdf"
-)
+_TEXTS = word_list(".tex .xml .mediawiki .doc .ppt .xls .odp .ods .pages")
 _MAX_PROCESSES = 8  # each may use the memory above
 _SLUG_LENGTH = 40
 
@@ -159,7 +157,8 @@ def _parsed(file: Path, suffix: str, reader: Sequence[str] | None) -> Parsed:
     if not file.is_file():
         raise UnparsableError("not a regular file" if file.exists() else MISSING)
     if not reader and suffix.removesuffix(".erb") not in SUFFIXES:
-        raise UnparsableError(f"unsupported type {suffix}{_MENDS.get(suffix, '')}")
+        mend = "; save it as .docx, .pptx, .xlsx, .pdf or .md" if suffix in _TEXTS else ""
+        raise UnparsableError(f"unsupported type {suffix}{mend}")
     if file.stat().st_size > MAX_FILE_MB << 20:
         raise UnparsableError(f"larger than {MAX_FILE_MB} MB")
     data = file.read_bytes()

@@ -106,7 +106,7 @@ def test_files_that_cannot_be_read_are_skipped_with_a_reason(tmp_path):
         ),
         "long.txt": (b"a b " * (5 << 20), "its text is longer than 16 MB"),
         "photo.txt": (b"\x89PNG\r\n\x1a\n\x00\x00", "binary"),
-        "paper.tex": (b"x", "unsupported type .tex; convert it with pandoc, to .md"),
+        "paper.tex": (b"x", "unsupported type .tex; save it as .docx, .pptx, .xlsx, .pdf or .md"),
         "song.mp3": (b"x", "unsupported type .mp3"),
         "tiny.txt": (b"Hello.", "too little text"),
         "twin.md": (PROSE.encode() * 9, "same text as good.txt"),

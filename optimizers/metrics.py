@@ -113,7 +113,7 @@ def _alike(expected: str, answer: str, language: Language) -> float:
     """Return 1 for the same answer and 0 for another one; where words do not tell, the share of
     common words.
     """
-    same = agree(expected, answer, language.code)
+    same = agree(expected, answer, language)
     return agreement(answer, expected) if same is None else float(same)
 
 
@@ -124,9 +124,11 @@ def _asked(example: dspy.Example, prediction: Any, judge: Judge | None) -> Score
     gold = example.get("gold", [example])
     passages = example.get("passages") or [example.passage]
     passages = NUMBERED.split(passages) if isinstance(passages, str) else passages
-    code = language_of(passages[0])
+    language = LANGUAGES[language_of(passages[0])]
     try:
-        draft, quotes = Recipe.drafted("ask", prediction, passages, code, max_words=_LONGEST_ASKED)
+        draft, quotes = Recipe.drafted(
+            "ask", prediction, passages, language, max_words=_LONGEST_ASKED
+        )
     except RefusedError as refused:
         rejects = prediction.get("rejects") if not prediction.question else None
         told = [
@@ -135,14 +137,14 @@ def _asked(example: dspy.Example, prediction: Any, judge: Judge | None) -> Score
         ]
         told += [f"A gold question is: {row['question']}" for row in gold[:1]]
         return Score(_REFUSED if rejects else 0.0, " ".join(told))
-    if fault := language_fault(draft.question, draft.answer, code):
+    if fault := language_fault(draft.question, draft.answer, language.code):
         return Score(0.0, fault)
     places = {place for place, _ in quotes}
     if "kind" in prediction and "passages" in example and len(places) < len(passages):
         feedback = "Its evidence is not from every passage, so one of them is not needed."
         return Score(_NEARLY, feedback)
     named = f"{example.get('topic')} {draft.question}"
-    same = (row for row in gold if _repeats(row, named, draft.answer, quotes, LANGUAGES[code]))
+    same = (row for row in gold if _repeats(row, named, draft.answer, quotes, language))
     gives_away = has_words(draft.question, draft.answer)
     if any(has_words(row["question"], draft.answer) or not gives_away for row in same):
         return Score(1.0)

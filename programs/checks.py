@@ -153,13 +153,12 @@ def language_fault(
     return None
 
 
-def agree(expected: str, found: str, code: str, question: str = "") -> bool | None:
+def agree(expected: str, found: str, language: Language, question: str = "") -> bool | None:
     """Return whether two answers to a question say the same; None if code cannot tell.
 
     Numbers carry sign and unit. What differs in a word that says something is for a reader to
     compare, unless the one excludes the other: "before" and "after".
     """
-    language = LANGUAGES[code]
     return same(expected, found, language, question) if language.is_stated(found) else False
 
 

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 import dspy
 
 from groundset.programs.forms import MULTI, SIMPLE
-from groundset.programs.languages import language_of, name_of
+from groundset.programs.languages import LANGUAGES, language_of, name_of
 from groundset.programs.outcome import RefusedError, Verdict, call, outcome, verdict
 from groundset.programs.recipe import (
     LENGTHS,
@@ -52,21 +52,20 @@ class SeveralChunks(Recipe):
         """
         titles = list(topics) or [""] * len(passages)
         read = [Passage(text, title) for text, title in zip(passages, titles, strict=True)]
-        code = language or language_of(passages[0])
         try:
             scored(self.score_chunk, read)
-            kind, draft, quotes = self._combined(read, asked, answers, language, code)
+            kind, draft, quotes = self._combined(read, asked, answers, language)
             self.in_language(draft, language, passages)
             topic = " / ".join(filter(None, dict.fromkeys(titles)))
-            draft, facts = self.as_users_put_it(draft, joined(read)._replace(topic=topic), code)
-            draft, needed = self.needing(draft, read, code)
+            draft, facts = self.as_users_put_it(draft, joined(read)._replace(topic=topic))
+            draft, needed = self.needing(draft, read)
             quotes = [(place, quote) for place, quote in quotes if place in needed]
             if not quotes:
                 reason = "its evidence lies in a passage that is not needed"
                 raise RefusedError("needed", reason, question=draft.question)
         except RefusedError as refused:
             return refused.outcome()
-        others = self.alternatives(draft, read, needed, code)
+        others = self.alternatives(draft, read, needed)
         return outcome(
             question=draft.question,
             answer=draft.answer,
@@ -80,7 +79,7 @@ class SeveralChunks(Recipe):
         )
 
     def _combined(
-        self, read: Sequence[Passage], asked: Sequence[str], answers: str, language: str, code: str
+        self, read: Sequence[Passage], asked: Sequence[str], answers: str, language: str
     ) -> tuple[str, Draft, list[tuple[int, str]]]:
         """Return the kind and the draft that was written, and its evidence with the positions of
         the passages.
@@ -94,9 +93,11 @@ class SeveralChunks(Recipe):
             language=name_of(language),
         )
         texts = [passage.text for passage in read]
-        return one_line(written.kind).casefold(), *self.drafted("combine", written, texts, code)
+        code = language or language_of(texts[0])
+        drafted = self.drafted("combine", written, texts, LANGUAGES[code])
+        return one_line(written.kind).casefold(), *drafted
 
-    def needing(self, draft: Draft, read: Sequence[Passage], code: str) -> tuple[Draft, list[int]]:
+    def needing(self, draft: Draft, read: Sequence[Passage]) -> tuple[Draft, list[int]]:
         """Return a question that the judge keeps, with the positions of the passages that it needs.
 
         The judge reads with each passage left out first: what one passage answers need not be read
@@ -111,10 +112,10 @@ class SeveralChunks(Recipe):
             said, found = self.said(draft, joined([read[other] for other in others]))
             without = verdict(said)
             is_settled = bool(said.get("answerable", True)) if found else without.good
-            if is_settled and (not found or self.agrees(draft, found, code)):
+            if is_settled and (not found or self.agrees(draft, found)):
                 kept, decision = others, without
         if decision is None:
-            return self.checked(draft, joined(read), code=code, rewrite=False), kept
+            return self.checked(draft, joined(read), rewrite=False), kept
         if not decision.good:
             reason = (
                 f"{len(kept)} of {len(read)} passages answer it, and with these: {decision.reason}"

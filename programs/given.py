@@ -79,7 +79,8 @@ class Given(Recipe):
         says so; if that is not sure, the answer is empty. ``readings`` in the metadata then are
         what the judge said of each passage.
         """
-        draft = Draft(one_line(question)[:MAX_QUESTION], "")
+        asked = one_line(question)[:MAX_QUESTION]
+        draft = Draft(asked, "", LANGUAGES[language_of(asked)])
         if fault := no_question(draft.question):
             return outcome(
                 rejects=[Reject(step="question", reason=fault, question=draft.question or None)]
@@ -122,12 +123,13 @@ class Given(Recipe):
             answering,
             key=lambda each: (self.counts(each.hit.chunk_id), each.probability or 0.0),
         )
-        draft = draft._replace(answer=best.found, probability=best.probability)
+        language = LANGUAGES[language_of(best.hit.passage)]
+        draft = draft._replace(answer=best.found, probability=best.probability, language=language)
         same, variants = [], []
         for reading in answering:
             if reading is best:
                 continue
-            if self.agrees(draft, reading.found, language_of(best.hit.passage)):
+            if self.agrees(draft, reading.found):
                 same.append(reading.hit.chunk_id)
             else:
                 variants.append(reading.facts)
@@ -144,7 +146,8 @@ class Given(Recipe):
         likely = sorted(readings, key=lambda reading: reading.lacks)
         hits = [reading.hit for reading in likely[:_TOGETHER]]
         read, needed = [Passage(hit.passage, hit.topic) for hit in hits], list(range(len(hits)))
-        code = language_of(read[0].text if read else draft.question)
+        if read:
+            draft = draft._replace(language=LANGUAGES[language_of(read[0].text)])
 
         def of(places: Sequence[int]) -> _Reading:
             return self._read(draft, Hit("", joined([read[each] for each in places]).text, "", 0.0))
@@ -154,16 +157,16 @@ class Given(Recipe):
             facts: dict[str, Any] = {"readings": [reading.facts for reading in readings]}
             if unsure := [each for each in (*readings, *together) if not each.lacks]:
                 return _unsure(draft, unsure, facts)
-            draft = draft._replace(answer=LANGUAGES[code].unanswered)
+            draft = draft._replace(answer=draft.language.unanswered)
             return self._made(draft, UNANSWERABLE, [], [], {"answerable": False, **facts})
         draft = draft._replace(answer=together[0].found, probability=together[0].probability)
         for place in range(len(read)):
             others = [other for other in needed if other != place]
             if len(others) > 1:  # no passage answers alone
                 left = of(others)
-                is_same = left.answers and self.agrees(draft, left.found, code)
+                is_same = left.answers and self.agrees(draft, left.found)
                 needed = others if is_same else needed
-        told = self.alternatives(draft, read, needed, code)
+        told = self.alternatives(draft, read, needed)
         return self._made(draft, MULTI, [hits[place] for place in needed], told.groups, told.facts)
 
     def _made(

@@ -313,7 +313,7 @@ def _ground_truth(question: str, found: str, fact: Fact, passage: str) -> str | 
         not (
             answers_agree(found, expected, ENGLISH) or (fact.defines and has_words(question, found))
         )
-        or agree(expected, found, "en", question) is False
+        or agree(expected, found, ENGLISH, question) is False
     ):
         return (
             found

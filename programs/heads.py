@@ -20,6 +20,7 @@ from pydantic import (
     BeforeValidator,
     ConfigDict,
     Field,
+    FiniteFloat,
     JsonValue,
     ValidationError,
     field_serializer,
@@ -44,17 +45,11 @@ from groundset.programs.words import Language
 VECTOR = "embedding"
 _MAX_FILE = 8 << 20  # bytes; the largest shipped file has 0.3 MB
 _UNSURE = 0.5  # the threshold of outputs that only say why
-# Fitted weights are below ten, means are of counts in one text, and deviations are rounded to six
-# digits. Sums of numbers within these limits cannot overflow.
-_LARGEST_WEIGHT = 1e6
-_LARGEST_MEAN = 1e9
-SMALLEST_DEVIATION = 1e-6
+SMALLEST_DEVIATION = 1e-6  # they are rounded to six digits
 _MAX_LOG_ODDS = 30.0
 
-Share = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]
-Weight = Annotated[float, Field(ge=-_LARGEST_WEIGHT, le=_LARGEST_WEIGHT, allow_inf_nan=False)]
-Mean = Annotated[float, Field(ge=-_LARGEST_MEAN, le=_LARGEST_MEAN, allow_inf_nan=False)]
-Deviation = Annotated[float, Field(ge=SMALLEST_DEVIATION, le=_LARGEST_MEAN, allow_inf_nan=False)]
+Share = Annotated[float, Field(ge=0, le=1)]
+Deviation = Annotated[FiniteFloat, Field(ge=SMALLEST_DEVIATION)]
 Vectors = npt.NDArray[np.float32]
 Features = dict[str, float]
 Inputs = Mapping[str, str]
@@ -151,13 +146,12 @@ class LinearHead(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     # Of each feature, with its mean and standard deviation.
-    weights: dict[str, tuple[Weight, Mean, Deviation]]
-    bias: Weight  # the log-odds if all features have their mean
-    embedding: tuple[
-        Weight, ...
-    ] = ()  # of the text's vector; their product is a feature. Empty if it is not used
+    weights: dict[str, tuple[FiniteFloat, FiniteFloat, Deviation]]
+    bias: FiniteFloat  # the log-odds if all features have their mean
+    # Of the text's vector; their product is a feature. Empty if it is not used.
+    embedding: tuple[FiniteFloat, ...] = ()
     vocabulary: frozenset[str] = frozenset()  # the words that shapes keep
-    grams: dict[str, Weight] = {}  # of each n-gram of the text's shape
+    grams: dict[str, FiniteFloat] = {}  # of each n-gram of the text's shape
 
     @field_serializer("vocabulary")
     def _in_order(self, vocabulary: frozenset[str]) -> list[str]:
@@ -219,8 +213,6 @@ class StepHeads(BaseModel):
                 raise ValueError(
                     f"{name}: weights of a vector need the feature {VECTOR!r}, and vice versa"
                 )
-        if len({len(head.embedding) for head in self.heads.values() if head.embedding}) > 1:
-            raise ValueError("its heads are for vectors of different lengths")
         check_numbers(self.record)
         return self
 

@@ -94,27 +94,24 @@ class OneChunk(Recipe):
             raise InputError(f"answers: {answers!r}; choose from {', '.join(LENGTHS)}")
         read = Passage(passage, topic, before)
         first = wanted[0] if wanted else SIMPLE
-        code = language or language_of(passage)
         try:
             scored(self.score_chunk, [read])
             form, kind, draft, quotes = self._asked(read, wanted, kinds, asked, answers, language)
             self.in_language(draft, language, [passage])
             facts: dict[str, Any] = {}
             if first not in (CONVERSATION, PERSONA):
-                draft, facts = self.as_users_put_it(draft, read, code)
+                draft, facts = self.as_users_put_it(draft, read)
                 self.in_language(draft, language, [passage])
             if form == UNANSWERABLE:
-                return self._unanswerable(read, draft, kind, quotes, code, facts)
-            draft = self.checked(draft, read, code=code)
+                return self._unanswerable(read, draft, kind, quotes, facts)
+            draft = self.checked(draft, read)
             if first == CONVERSATION:
-                form, draft, quotes, facts = self._continued(
-                    read, draft, asked, answers, language, code
-                )
+                form, draft, quotes, facts = self._continued(read, draft, asked, answers, language)
             elif first == PERSONA:
-                form, (draft, facts) = first, self._worded(read, draft, persona, code)
+                form, (draft, facts) = first, self._worded(read, draft, persona)
         except RefusedError as refused:
             return refused.outcome()
-        return self._made(draft, read, form, kind, quotes, facts, code)
+        return self._made(draft, read, form, kind, quotes, facts)
 
     def _made(
         self,
@@ -124,11 +121,10 @@ class OneChunk(Recipe):
         kind: str,
         quotes: Sequence[str],
         facts: dict[str, Any],
-        code: str,
         rejects: Sequence[Reject] = (),
     ) -> dspy.Prediction:
         """Return a question that passed, with the found passages that serve as well."""
-        others = self.alternatives(draft, [read], [0], code)
+        others = self.alternatives(draft, [read], [0])
         return outcome(
             question=draft.question,
             answer=draft.answer,
@@ -177,7 +173,9 @@ class OneChunk(Recipe):
         )
         form = _named(str(written.get("form", "")), offered)
         most = EVOLUTIONS[form].max_words
-        draft, quotes = self.drafted("ask", written, [read.text], code, max_words=most, stated=True)
+        draft, quotes = self.drafted(
+            "ask", written, [read.text], LANGUAGES[code], max_words=most, stated=True
+        )
         return (
             form,
             _named(str(written.get("kind", "")), list(kinds) or [""]),
@@ -196,7 +194,6 @@ class OneChunk(Recipe):
         draft: Draft,
         kind: str,
         quotes: Sequence[str],
-        code: str,
         facts: dict[str, Any],
     ) -> dspy.Prediction:
         """Return a question that no passage answers, its own or a found one, and whose premise its
@@ -222,16 +219,14 @@ class OneChunk(Recipe):
                 )
         return outcome(
             question=draft.question,
-            answer=LANGUAGES[code].unanswered,
+            answer=draft.language.unanswered,
             evidence=quotes,
             evolution=UNANSWERABLE,
             kind=kind,
             metadata={"answerable": False, "missing": draft.answer} | facts,
         )
 
-    def _worded(
-        self, read: Passage, draft: Draft, persona: str, code: str
-    ) -> tuple[Draft, dict[str, Any]]:
+    def _worded(self, read: Passage, draft: Draft, persona: str) -> tuple[Draft, dict[str, Any]]:
         """Return the question as a persona words it, and the facts about it."""
         who = persona or PERSONAS[len(draft.question) % len(PERSONAS)]
         revised = call(
@@ -242,7 +237,7 @@ class OneChunk(Recipe):
             change=AS_PERSONA.format(persona=who),
         )
         wording = one_line(revised.new_question)
-        fault = wording_fault(draft.question, wording, draft.answer, LANGUAGES[code])
+        fault = wording_fault(draft.question, wording, draft.answer, draft.language)
         if fault is None:
             same, why = holds(self.compare, SAME_QUESTION, draft.question, wording)
             fault = None if same else f"it asks for something else: {why}"
@@ -263,7 +258,6 @@ class OneChunk(Recipe):
         asked: Sequence[str],
         answers: str,
         language: str,
-        code: str,
     ) -> tuple[str, Draft, list[str], dict[str, Any]]:
         """Return a second question with its conversation: the seed question, its answer, and a
         follow-up.
@@ -271,7 +265,7 @@ class OneChunk(Recipe):
         _, _, draft, quotes = self._asked(
             read, (SIMPLE,), tuple(KINDS), [*asked, seed.question], answers, language
         )
-        draft = self.checked(draft, read, code=code)
+        draft = self.checked(draft, read)
         messages = [
             {"role": "user", "content": seed.question},
             {"role": "assistant", "content": seed.answer},
@@ -287,7 +281,7 @@ class OneChunk(Recipe):
         follow_up = tidy_question(revised.new_question)
         first_turn = f"{seed.question} {seed.answer} {read.topic}"
         if not follow_up.endswith("?") or not refers_back(
-            follow_up, draft.question, first_turn, LANGUAGES[code]
+            follow_up, draft.question, first_turn, draft.language
         ):
             reason = "the follow-up leaves nothing out that the first turn tells"
             raise RefusedError("revise", reason, question=follow_up or draft.question)

@@ -31,6 +31,7 @@ from groundset.programs.step import Program, step
 from groundset.programs.text import one_line
 from groundset.programs.types import Hit
 from groundset.programs.users import Users
+from groundset.programs.words import Language
 
 Search = Callable[[str, int], Sequence[Hit]]
 
@@ -81,6 +82,7 @@ class Draft(NamedTuple):
 
     question: str
     answer: str
+    language: Language
     probability: float | None = None
     wording: str = ""  # how it is put, if it is a message of users and not one full question
     seed: str = ""  # the question before it was put so
@@ -151,7 +153,7 @@ class Recipe(Program):
         name: str,
         written: dspy.Prediction,
         texts: Sequence[str],
-        code: str,
+        language: Language,
         *,
         max_words: int = 0,
         # whether words of the first text that state the answer can be the evidence
@@ -160,11 +162,7 @@ class Recipe(Program):
         """Return what a step wrote about texts, and its evidence with the positions of the texts
         that it is from.
         """
-        question, answer, language = (
-            tidy_question(written.question),
-            one_line(written.answer),
-            LANGUAGES[code],
-        )
+        question, answer = tidy_question(written.question), one_line(written.answer)
         if not question:
             raise RefusedError(name, "no question was written")
         if is_none(question):
@@ -180,25 +178,25 @@ class Recipe(Program):
             where = "the passage" if len(texts) == 1 else "the passages"
             reason = f"its evidence is not in {where}: {written.evidence!r:.120}"
             raise RefusedError(name, reason, question=question)
-        return Draft(question, answer), quotes
+        return Draft(question, answer, language), quotes
 
-    def checked(self, draft: Draft, passage: Passage, *, code: str, rewrite: bool = True) -> Draft:
+    def checked(self, draft: Draft, passage: Passage, *, rewrite: bool = True) -> Draft:
         """Return a question that the judge keeps and answers as expected; one with a fault may be
         rewritten once.
         """
-        draft, found = self.filtered(draft, passage, code=code, rewrite=rewrite)
-        self.confirmed(draft, found, code)
+        draft, found = self.filtered(draft, passage, rewrite=rewrite)
+        self.confirmed(draft, found)
         return draft
 
     def filtered(
-        self, draft: Draft, passage: Passage, *, code: str, rewrite: bool = True
+        self, draft: Draft, passage: Passage, *, rewrite: bool = True
     ) -> tuple[Draft, str]:
         """Return a question that the judge keeps, perhaps rewritten once, and the judge's own
         answer.
         """
         decision, found = self.judged(draft, passage)
         if rewrite and decision.fault and not decision.fault.startswith("not answerable"):
-            draft = self.rewritten(draft, passage, decision, code=code)
+            draft = self.rewritten(draft, passage, decision)
             decision, found = self.judged(draft, passage)
         if not decision.good:
             raise RefusedError(
@@ -206,28 +204,28 @@ class Recipe(Program):
             )
         return draft._replace(probability=decision.probability), found
 
-    def confirmed(self, draft: Draft, found: str, code: str) -> None:
+    def confirmed(self, draft: Draft, found: str) -> None:
         """Refuse a question whose found answer, if there is one, says something else than the
         expected one.
         """
-        if found and not self.agrees(draft, found, code):
+        if found and not self.agrees(draft, found):
             reason = f"another answer than expected: {found!r}, not {draft.answer!r}"
             raise RefusedError(
                 "answer", reason, question=draft.question, probability=draft.probability
             )
 
-    def agrees(self, draft: Draft, found: str, code: str) -> bool:
+    def agrees(self, draft: Draft, found: str) -> bool:
         """Return whether a found answer says what the expected one does; a model decides what words
         do not tell.
         """
-        told = agree(draft.answer, found, code, draft.question)
+        told = agree(draft.answer, found, draft.language, draft.question)
         return (
             told
             if told is not None
             else holds(self.compare, AGREE, draft.answer, found, draft.question)[0]
         )
 
-    def rewritten(self, draft: Draft, passage: Passage, decision: Verdict, *, code: str) -> Draft:
+    def rewritten(self, draft: Draft, passage: Passage, decision: Verdict) -> Draft:
         """Return a refused question, rewritten with its fault."""
         revised = call(
             self.revise,
@@ -243,16 +241,14 @@ class Recipe(Program):
         question = tidy(revised.new_question)
         answer = one_line(revised.new_answer) or draft.answer
         kept = draft._replace(question=question, answer=answer)
-        fault = written_fault(question, answer, LANGUAGES[code], limit)
+        fault = written_fault(question, answer, draft.language, limit)
         if fault or is_none(question) or question == draft.question:
             raise RefusedError(
                 "judge", decision.reason, question=draft.question, probability=decision.probability
             )
         return kept
 
-    def as_users_put_it(
-        self, draft: Draft, passage: Passage, code: str
-    ) -> tuple[Draft, dict[str, Any]]:
+    def as_users_put_it(self, draft: Draft, passage: Passage) -> tuple[Draft, dict[str, Any]]:
         """Return a question as users would put it who have not seen the passage, with their
         situation and the question as it was; without users, the question itself.
 
@@ -273,7 +269,7 @@ class Recipe(Program):
 
         def shared(written: dspy.Prediction) -> float:
             known = f"{passage.topic} {passage.text}"
-            return LANGUAGES[code].shared_words(written.message, known)
+            return draft.language.shared_words(written.message, known)
 
         written = reword(wording=str(wording))
         if shared(written) > wording.shared + _SURPLUS:
@@ -281,7 +277,7 @@ class Recipe(Program):
             if not is_none(again.message) and shared(again) < shared(written):
                 written = again
         message = one_line(written.message)
-        fault = written_fault(message, draft.answer, LANGUAGES[code], None)
+        fault = written_fault(message, draft.answer, draft.language, None)
         if fault or is_none(message):
             reason = fault or "nobody would be in need of its answer"
             raise RefusedError("reword", reason, question=draft.question)
@@ -301,7 +297,7 @@ class Recipe(Program):
             raise RefusedError("language", fault, question=draft.question)
 
     def alternatives(
-        self, draft: Draft, passages: Sequence[Passage], needed: Sequence[int], code: str
+        self, draft: Draft, passages: Sequence[Passage], needed: Sequence[int]
     ) -> Others:
         """Return found passages that serve as well as a needed one, and those that contradict it.
 
@@ -313,8 +309,7 @@ class Recipe(Program):
         found = Others([[] for _ in needed], [])
         if self.search is None:
             return found
-        language = LANGUAGES[code]
-        words = language.content_words
+        words = draft.language.content_words
         known = {passage.text for passage in passages}
         query = f"{draft.question} {draft.seed} {draft.answer}"
         hits = [hit for hit in self.search(query, _HITS) if hit.passage not in known]
@@ -324,7 +319,7 @@ class Recipe(Program):
             own = set(words(passages[place].text)) - elsewhere
             asked = own & set(words(draft.seed or draft.question))
             said = own & set(words(draft.answer))
-            stated = states(passages[place].text, draft.answer, language)
+            stated = states(passages[place].text, draft.answer, draft.language)
             misses = 0
             for hit in hits:
                 here = set(words(hit.passage))
@@ -345,10 +340,10 @@ class Recipe(Program):
                 if not decision.good:
                     continue
                 misses = 0
-                states_it = stated and states(hit.passage, draft.answer, language)
-                if self.agrees(draft, answer, code) if answer else states_it:
+                states_it = stated and states(hit.passage, draft.answer, draft.language)
+                if self.agrees(draft, answer) if answer else states_it:
                     group.append(hit.chunk_id)
-                elif language.is_stated(answer):
+                elif draft.language.is_stated(answer):
                     said_here = {"answer": answer, "chunk_id": hit.chunk_id}
                     found.variants.append(said_here | {"place": needed.index(place)})
         return found

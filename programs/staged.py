@@ -9,7 +9,7 @@ from collections.abc import Sequence
 import dspy
 
 from groundset.programs.forms import EVOLUTIONS, KINDS, SIMPLE
-from groundset.programs.languages import ENGLISH, LANGUAGES, language_of, name_of
+from groundset.programs.languages import ENGLISH, name_of
 from groundset.programs.onechunk import OneChunk
 from groundset.programs.outcome import RefusedError, call
 from groundset.programs.recipe import Draft, Passage, scored
@@ -55,7 +55,6 @@ class Staged(OneChunk):
         :class:`groundset.programs.onechunk.OneChunk`.
         """
         read = Passage(passage, topic, before)
-        code = language or language_of(passage)
         rejects: list[Reject] = []
         try:
             scored(self.score_chunk, [read])
@@ -66,18 +65,18 @@ class Staged(OneChunk):
             form = next((name for name in wanted if EVOLUTIONS[name].applies(passage)), SIMPLE)
             try:
                 if form != SIMPLE:
-                    draft, quotes = self._evolved(draft, read, form, code)
+                    draft, quotes = self._evolved(draft, read, form)
             except RefusedError as refused:
                 rejects.append(refused.reject)
                 form = SIMPLE
             self.in_language(draft, language, [passage])
-            draft, facts = self.as_users_put_it(draft, read, code)
+            draft, facts = self.as_users_put_it(draft, read)
             self.in_language(draft, language, [passage])
-            draft, _ = self.filtered(draft, read, code=code)
-            self.confirmed(draft, self._answered(draft, read, code), code)
+            draft, _ = self.filtered(draft, read)
+            self.confirmed(draft, self._answered(draft, read))
         except RefusedError as refused:
             return refused.outcome(rejects)
-        return self._made(draft, read, form, kind, quotes, facts, code, rejects)
+        return self._made(draft, read, form, kind, quotes, facts, rejects)
 
     def _phrase(self, read: Passage, turn: int) -> str:
         """Return the keyphrase whose turn it is, of those that the passage has."""
@@ -89,14 +88,14 @@ class Staged(OneChunk):
             raise RefusedError("keyphrases", reason, exhausted=True)
         return stated[turn]
 
-    def _evolved(self, seed: Draft, read: Passage, form: str, code: str) -> tuple[Draft, list[str]]:
+    def _evolved(self, seed: Draft, read: Passage, form: str) -> tuple[Draft, list[str]]:
         """Return the question in another form, and its evidence."""
         written = call(
             self.evolve,
             topic=read.topic,
             passage=read.text,
             form=f"{form}: {EVOLUTIONS[form].form}",
-            language=name_of("" if code == ENGLISH.code else code),
+            language=name_of("" if seed.language is ENGLISH else seed.language.code),
             plain_question=seed.question,
             plain_answer=seed.answer,
         )
@@ -104,7 +103,7 @@ class Staged(OneChunk):
             "evolve",
             written,
             [read.text],
-            code,
+            seed.language,
             max_words=EVOLUTIONS[form].max_words,
             stated=True,
         )
@@ -112,13 +111,13 @@ class Staged(OneChunk):
             raise RefusedError("evolve", "it is the same question", question=draft.question)
         return draft, [quote for _, quote in quotes]
 
-    def _answered(self, draft: Draft, read: Passage, code: str) -> str:
+    def _answered(self, draft: Draft, read: Passage) -> str:
         """Return the answer that is read from passage and question alone."""
         written = call(
             self.answer, topic=read.topic, passage=read.text, question=draft.question
         ).answer
         found = one_line(written)
-        if not LANGUAGES[code].is_stated(found):
+        if not draft.language.is_stated(found):
             reason = f"not found in the passage: {draft.answer!r} was expected"
             raise RefusedError(
                 "answer", reason, question=draft.question, probability=draft.probability

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 import dspy
 from dspy.clients.base_lm import LM_CLASS_STATE_KEY
 from dspy.streaming.messages import StreamResponse, sync_send_to_stream
+from dspy.utils.usage_tracker import UsageTracker
 
 from groundset.programs.adapter import PLAIN_TEXT
 from groundset.programs.errors import StateError
@@ -102,9 +103,7 @@ class Step(dspy.Predict):
         """Call the model with the inputs of the signature."""
         with dspy.context(adapter=PLAIN_TEXT), dspy.track_usage() as usage:
             made = super().forward(**self._sampled(inputs))
-        if dspy.settings.track_usage:  # by itself, DSPy tells those of whole programs only
-            made.set_lm_usage(usage.get_total_tokens())
-        for output in self._streamed(made):
+        for output in self._told(made, usage):
             sync_send_to_stream(dspy.settings.send_stream, output)
         return made
 
@@ -112,24 +111,20 @@ class Step(dspy.Predict):
         """Call the model asynchronously."""
         with dspy.context(adapter=PLAIN_TEXT), dspy.track_usage() as usage:
             made = await super().aforward(**self._sampled(inputs))
-        if dspy.settings.track_usage:  # by itself, DSPy tells those of whole programs only
-            made.set_lm_usage(usage.get_total_tokens())
-        for output in self._streamed(made):
+        for output in self._told(made, usage):
             await dspy.settings.send_stream.send(output)
         return made
 
-    def _streamed(self, made: dspy.Prediction) -> list[StreamResponse]:
-        """Return the outputs that somebody listens to: DSPy's listeners read its own adapters
-        only.
+    def _told(self, made: dspy.Prediction, usage: UsageTracker) -> list[StreamResponse]:
+        """Note the tokens, which DSPy by itself tells of whole programs only, and return the
+        outputs that somebody listens to: DSPy's listeners read its own adapters only.
         """
-        heard = [
-            (listener.predict_name, listener.signature_field_name)
-            for listener in dspy.settings.stream_listeners or ()
-            if listener.predict is self
-        ]
+        if dspy.settings.track_usage:
+            made.set_lm_usage(usage.get_total_tokens())
         return [
-            StreamResponse(name, field, str(made[field]), is_last_chunk=True)
-            for name, field in heard
+            StreamResponse(each.predict_name, field, str(made[field]), is_last_chunk=True)
+            for each in dspy.settings.stream_listeners or ()
+            if each.predict is self and (field := each.signature_field_name)
         ]
 
     def _sampled(self, inputs: dict[str, Any]) -> dict[str, Any]:

@@ -288,15 +288,6 @@ def _check_length(where: str, text: str, most: int = MAX_TEXT) -> None:
         raise InputError(f"{where}: longer than {most:,} characters")
 
 
-def headings_of(where: str, fields: Mapping[str, Any]) -> tuple[str, ...]:
-    """Return the texts in ``headings``, empty if there is no such column."""
-    headings = fields.get("headings") or []
-    if not isinstance(headings, list) or not all(isinstance(heading, str) for heading in headings):
-        raise InputError(f"{where}, column headings: must be a list of texts")
-    _check_length(f"{where}, column headings", "".join(headings), MAX_NAME)
-    return tuple(headings)
-
-
 def span_of(where: str, fields: Mapping[str, Any]) -> tuple[int, int] | None:
     """Return the offsets in ``start_end_idx``, or in ``start`` and ``end``, or None."""
     match fields.get("start_end_idx") or [fields.get("start"), fields.get("end")]:
@@ -311,13 +302,8 @@ def metadata_of(where: str, fields: Mapping[str, Any]) -> dict[str, Any]:
     """Return the object in ``metadata``, empty if it is missing.
 
     Raises:
-        InputError: it is not an object, too long or too deep, or a number in it is not finite or
-            beyond 64 bits.
+        InputError: it is not an object, too long or too deep.
     """
-    from groundset.programs.types import (
-        check_numbers,  # the process that reads Parquet does without, to start in half the time
-    )
-
     metadata = fields.get("metadata") or {}
     if not isinstance(metadata, dict):
         raise InputError(
@@ -326,12 +312,7 @@ def metadata_of(where: str, fields: Mapping[str, Any]) -> dict[str, Any]:
     if _is_nested(metadata, _MAX_DEPTH):
         raise InputError(f"{where}, column metadata: nested more than {_MAX_DEPTH} deep")
     _check_length(f"{where}, column metadata", json.dumps(metadata, ensure_ascii=False))
-    try:
-        return check_numbers(metadata)
-    except ValueError as error:
-        raise InputError(
-            f"{where}, column metadata: {error}; write it as a text or leave it out"
-        ) from error
+    return metadata
 
 
 def _is_nested(value: object, depth: int) -> bool:

@@ -14,6 +14,8 @@ from itertools import accumulate
 from pathlib import Path
 from typing import Any
 
+from pydantic import ValidationError
+
 from groundset.corpus.find import portable
 from groundset.corpus.parsing import name_title
 from groundset.corpus.read import document_id
@@ -21,9 +23,9 @@ from groundset.files import write_rows
 from groundset.programs.errors import InputError
 from groundset.programs.text import composed
 from groundset.programs.types import Chunk, Document
+from groundset.programs.untrusted import first_fault
 from groundset.rows import (
     Row,
-    headings_of,
     jsonl_rows,
     metadata_of,
     optional,
@@ -111,22 +113,25 @@ def chunk_of(where: str, fields: Mapping[str, Any]) -> Chunk:
             if name not in OF_AUTORAG and value is not None
         }
     if span := span_of(where, fields):
-        metadata = metadata | metadata_of(where, {"metadata": {OFFSETS: list(span)}})
+        metadata = metadata | {OFFSETS: list(span)}
     chunk_id = required(where, fields, "chunk_id")
     path = optional(where, fields, "path") or ""
     named = optional(where, fields, "doc_id")
     text = composed(required(where, fields, "contents", "text"))
-    return Chunk(
-        chunk_id=chunk_id,
-        doc_id=named or (document_id(path, "") if path else chunk_id),
-        path=path,
-        title=optional(where, fields, "title") or "",
-        headings=headings_of(where, fields),
-        start=0,
-        end=len(text),
-        text=text,
-        metadata=metadata,
-    )
+    try:
+        return Chunk(
+            chunk_id=chunk_id,
+            doc_id=named or (document_id(path, "") if path else chunk_id),
+            path=path,
+            title=optional(where, fields, "title") or "",
+            headings=fields.get("headings") or (),
+            start=0,
+            end=len(text),
+            text=text,
+            metadata=metadata,
+        )
+    except ValidationError as error:
+        raise InputError(f"{where}: {first_fault(error)}") from error
 
 
 def _text_from_offsets(chunks: Sequence[Chunk]) -> str | None:

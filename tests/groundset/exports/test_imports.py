@@ -338,11 +338,11 @@ def test_jsonl_rows(tmp_path):
         ),
         (
             {**row, "contexts": [{"text": "a", "headings": "I"}]},
-            "line 2, contexts, column headings: must be a list",
+            "line 2, contexts: headings: input should be a valid tuple",
         ),
         (
             {**row, "contexts": [{"text": "a", "start": 2**70, "end": 2**71}]},
-            "a number does not fit 64 bits",
+            "line 2, contexts: metadata: a number does not fit 64 bits",
         ),
     ):
         with refuses(message):

@@ -115,34 +115,6 @@ for _name in ("align", "export", "push", "report", "roundtrip"):
     setattr(Run, _name, _Method(_name))
 
 
-@for_python
-def to_mlflow(
-    run: Run, name: str, *, tracking: str | None = None, track_texts: bool = False
-) -> Any:
-    """Make or extend an evaluation dataset of MLflow, for ``mlflow.genai.evaluate(data=…)``, and
-    return it.
-
-    A question that the dataset has gets what is known now. Samples that a reviewer refused are left
-    out.
-
-    ``tracking`` names the store, by default that of ``mlflow.set_tracking_uri`` or
-    MLFLOW_TRACKING_URI, else your own; ``track_texts`` lets a tracking server have questions,
-    answers and passages.
-
-    Raises:
-        InputError: no sample is left, the name or the address is wrong, or the server may not have
-            texts.
-        TrackingError: the store failed.
-    """
-    from groundset.exports.dataset import make_dataset
-    from groundset.exports.sets import joined
-
-    return make_dataset(joined([run]), name, tracking, track_texts=track_texts)
-
-
-setattr(Run, to_mlflow.__name__, to_mlflow)
-
-
 def lm(spec: str, **options: Any) -> "dspy.LM":
     """Return a language model for ``dspy.configure(lm=…)``.
 

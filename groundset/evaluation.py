@@ -72,8 +72,8 @@ class RoundtripOptions(Options):
     run: Path = RUN
     retriever: str = option(
         "dense",
-        f"Retrievers: {', '.join(RETRIEVERS)} (reciprocal rank fusion of both), and your own:"
-        " `module:function`, or the address of a server.",
+        f"Retrievers: {', '.join(RETRIEVERS)} (reciprocal rank fusion of both), and your own,"
+        " `module:function`.",
         metavar="NAME,...",
     )
     against: Path | None = option(
@@ -314,7 +314,7 @@ def _names(options: RoundtripOptions) -> list[str]:
     if unknown := [name for name in named if name not in RETRIEVERS and ":" not in name]:
         raise InputError(
             f"--retriever {unknown[0]}: choose from {', '.join(RETRIEVERS)}, or name your own as"
-            " module:function or by its address"
+            " module:function"
         )
     return list(dict.fromkeys(("dense", *(RETRIEVERS if options.against else ()), *named)))
 

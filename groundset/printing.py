@@ -40,7 +40,6 @@ PATIENCE_SECONDS = 0.8  # a phase that takes longer is announced
 LINE_EVERY_SECONDS = 10.0  # after the first minute three times as long
 _TICK_SECONDS = 0.25
 _SILENCE_SECONDS = 15.0  # without an answer, after which it is said what is waited for
-_TRIED, _FEW = 20, 0.2  # after so many attempts, a smaller share of samples is worth a word
 
 
 def printable(text: str, *, lines: bool = False) -> str:
@@ -169,24 +168,6 @@ class Progress(AbstractContextManager["Progress"]):
             self._done += accepted
             self._new += accepted
             self._rejects += rejects
-            if self._attempts == _TRIED and self._rejects and self._new < _FEW * _TRIED:
-                self.note(self._advice())
-
-    def _refused(self) -> list[tuple[str, int]]:
-        """Return how much each step has refused, the most first."""
-        return Counter(reject.step for reject in self._rejects).most_common()
-
-    def _advice(self) -> str:
-        """Return what refuses most, with an example, and what to do about it."""
-        step, _ = self._refused()[0]
-        last = [reject for reject in self._rejects if reject.step == step][-1]
-        asked = f" ({last.question})" if last.question else ""
-        return (
-            f"only {self._new} of {self._attempts} attempts gave a sample; the step {last.step}"
-            f" refuses most, such as: {shorten(last.reason, 100)}{asked}. Take a larger --lm, or,"
-            " if this one is not guided, say what the documents are and who asks (--about);"
-            " `groundset show RUN --rejects` shows what was refused"
-        )
 
     def note(self, line: str) -> None:
         """Print one line that stays."""
@@ -215,7 +196,8 @@ class Progress(AbstractContextManager["Progress"]):
         usage = self._usage()
         parts = [f"{self._done} of {self._total} samples, {counted(self._attempts, 'attempt')}"]
         if self._rejects:
-            counts = ", ".join(f"{step} {count}" for step, count in self._refused())
+            refused = Counter(reject.step for reject in self._rejects).most_common()
+            counts = ", ".join(f"{step} {count}" for step, count in refused)
             parts.append(f"refused: {counts} (last: {shorten(self._rejects[-1].reason, 100)})")
         if usage:
             tokens = usage.get("prompt_tokens", 0) + usage.get("generated_tokens", 0)

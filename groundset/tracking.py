@@ -380,8 +380,8 @@ class Tracking:
 
     def log_dataset(
         self, name: str, records: Sequence[dict[str, Any]], tags: Mapping[str, str]
-    ) -> Any:
-        """Make or extend an evaluation dataset of MLflow, and return it with its records.
+    ) -> None:
+        """Make or extend an evaluation dataset of MLflow.
 
         A question that it has gets the expectations and tags of its new record.
 
@@ -405,10 +405,6 @@ class Tracking:
                 dataset = create_dataset(name, self._experiment(RUNS), nobody)
             self.client.set_dataset_tags(dataset.dataset_id, dict(tags))
             dataset.merge_records([row | {"tags": row["tags"] | nobody} for row in records])
-            dataset = get_dataset(name)
-            # They are read now: later, MLflow would ask the store of the notebook.
-            _ = dataset.records, dataset.experiment_ids
-            return dataset
 
     def _parameters(self, values: Mapping[str, Any]) -> dict[str, str]:
         """Return parameters as texts; a server gets only the last part of a path."""

@@ -50,9 +50,7 @@ def records(found: EvaluationSet) -> Iterator[dict[str, Any]]:
 
 def make_dataset(
     found: EvaluationSet, name: str, tracking: str | None = None, *, track_texts: bool = False
-) -> Any:
-    """Make or extend an evaluation dataset of a store, and return it; see
-    :meth:`Tracking.log_dataset`.
-    """
+) -> None:
+    """Make or extend an evaluation dataset of a store; see :meth:`Tracking.log_dataset`."""
     tags = {"made_by": "groundset", "runs": ", ".join(run.folder.name for run in found.runs)}
-    return Tracking(tracking, texts=track_texts).log_dataset(name, list(records(found)), tags)
+    Tracking(tracking, texts=track_texts).log_dataset(name, list(records(found)), tags)

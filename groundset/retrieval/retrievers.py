@@ -1,4 +1,4 @@
-"""Retrievers that are compared: dense, BM25, both fused, a user's own function or server, and
+"""Retrievers that are compared: dense, BM25, both fused, a user's own function, and
 rankings that another system wrote.
 
 A ranking is a list of ids of chunks, the best first. BM25 is Lucene's, by bm25s, with k1 = 1.5 and
@@ -13,7 +13,6 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from itertools import chain
 from math import isfinite
 from pathlib import Path
-from typing import Any
 from urllib.parse import unquote
 
 import numpy as np
@@ -30,7 +29,6 @@ Ranking = list[str]
 
 RETRIEVERS = ("dense", "bm25", "hybrid")
 _FUSION = 60  # added to ranks
-_TIMEOUT = 60  # seconds for an answer of a server
 # Where it stands, question, chunk, score and rank; no chunk if the search found nothing.
 _Line = tuple[str, str, str | None, float, int]
 
@@ -72,15 +70,13 @@ def fuse(*rankings: Ranking) -> Ranking:
 
 
 def ask_own(name: str, questions: Sequence[str]) -> list[list[str]]:
-    """Return what a user's own system finds for each question, ids or texts, the best first.
-
-    It is ``module:function``, called with a question, or the address of a server, which is sent
-    ``question`` and ``k`` and answers with ``ids`` or ``texts``, all in JSON.
+    """Return what a user's own function, ``module:function``, finds for each question, ids or
+    texts, the best first.
 
     Raises:
         InputError: it cannot be found, fails, or returns something else.
     """
-    search = _server(name) if "://" in name else imported(name, "--retriever")
+    search = imported(name, "--retriever")
     try:
         found = [search(question) for question in questions]
     except Exception as error:  # the code is the user's
@@ -90,19 +86,6 @@ def ask_own(name: str, questions: Sequence[str]) -> list[list[str]]:
         if not isinstance(texts, list | tuple) or not all(isinstance(text, str) for text in texts):
             raise InputError(f"--retriever {name}: must return a list of chunk ids or of texts")
     return [list(texts[:SEARCH_DEPTH]) for texts in found]
-
-
-def _server(address: str) -> Callable[[str], Any]:
-    import httpx
-
-    client = httpx.Client(timeout=_TIMEOUT)
-
-    def search(question: str) -> Any:
-        asked = {"question": question, "k": SEARCH_DEPTH}
-        answer = client.post(address, json=asked).raise_for_status().json()
-        return answer["ids" if "ids" in answer else "texts"]
-
-    return search
 
 
 def read_ranking(

@@ -3,9 +3,6 @@
 import json
 import shutil
 import sys
-import threading
-from collections.abc import Iterator
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import pytest
@@ -174,57 +171,57 @@ def test_copies_and_overlaps_neither_lift_nor_halve_recall(
         assert found.values[measure] == expected
 
 
-@pytest.fixture
-def server() -> Iterator[ThreadingHTTPServer]:
-    """Serve the chunk that has the last word of a question, as texts or by its id."""
-
-    class Search(BaseHTTPRequestHandler):
-        def do_POST(self):
-            asked = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-            place = WORDS.index(asked["question"].split()[-1])
-            text = f"<b>Path</b> and {WORDS[place]}  stone path"
-            by_path = {
-                "/texts": {"texts": ["Something else.", text, text][: asked["k"]]},
-                "/ids": {"ids": [f"d{place // 3}-{place % 3}"]},
-                "/stale": {"ids": [f"d{place}"]},
-                "/mixed": {"ids": ["d0-0", "gone"]},
-            }
-            self.send_response(200 if self.path in by_path else 503)
-            self.end_headers()
-            self.wfile.write(json.dumps(by_path.get(self.path)).encode())
-
-        def log_message(self, *arguments):
-            """Say nothing."""
-
-    with ThreadingHTTPServer(("127.0.0.1", 0), Search) as found:
-        threading.Thread(target=found.serve_forever, daemon=True).start()
-        yield found
-        found.shutdown()
+OWN = """
+WORDS = {words}
 
 
-def test_own_systems_take_part(make_run, tmp_path, server, monkeypatch, capsys, status_of):
+def find(question):
+    return ["d5-0", "d0-0"] if "amber" in question else ["d5-0"]
+
+
+def ids(question):
+    place = WORDS.index(question.split()[-1])
+    return [f"d{{place // 3}}-{{place % 3}}"]
+
+
+def texts(question):
+    text = f"<b>Path</b> and {{question.split()[-1]}}  stone path"
+    return ["Something else.", text, text]
+
+
+def stale(question):
+    return ["d9"]
+
+
+def mixed(question):
+    return ["d0-0", "gone"]
+
+
+def down(question):
+    raise ConnectionError("refused")
+"""
+
+
+def test_own_systems_take_part(make_run, tmp_path, monkeypatch, capsys, status_of):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(sys, "path", sys.path[:])
-    Path("own_search.py").write_text(
-        "def find(question):\n    return ['d5-0', 'd0-0'] if 'amber' in question else ['d5-0']\n"
-    )
-    run, address = make_run(about_words()), f"http://127.0.0.1:{server.server_port}"
-    names = f"own_search:find, {address}/texts, {address}/ids"
-    rows = tmp_path / "rows.jsonl"
+    Path("own_search.py").write_text(OWN.format(words=WORDS))
+    run, rows = make_run(about_words()), tmp_path / "rows.jsonl"
+    names = "own_search:find, own_search:texts, own_search:ids"
     assert status_of("roundtrip", run, "--retriever", names, "--json", "--out", rows) == 0
     found = {each["retriever"]: each for each in json.loads(capsys.readouterr().out)["retrievers"]}
     assert found["own_search:find"]["MRR"][0] == pytest.approx(1.5 / 16)
-    assert found[f"{address}/texts"]["MRR"][0] == 0.5
-    assert found[f"{address}/texts"]["recall@10"][0] == 1
-    assert found[f"{address}/ids"]["recall@1"][0] == 1
+    assert found["own_search:texts"]["MRR"][0] == 0.5
+    assert found["own_search:texts"]["recall@10"][0] == 1
+    assert found["own_search:ids"]["recall@1"][0] == 1
     first = read(rows)[32]
     assert (first["retrieved_id"], first["retrieved_content"]) == ("", "Something else.")
 
     assert round_trip(run=run, retriever="own_search:find", baseline=rows) == 4
-    for path, message in [
+    for name, message in [
         ("stale", "nothing that it found is the id of a chunk of the run, or holds"),
         ("mixed", "no chunk gone in the run"),
-        ("down", "503"),
+        ("down", "ConnectionError: refused"),
     ]:
-        with refuses(f"--retriever {address}/{path}: .*{message}"):
-            compared(run=run, retriever=f"{address}/{path}")
+        with refuses(f"--retriever own_search:{name}: .*{message}"):
+            compared(run=run, retriever=f"own_search:{name}")

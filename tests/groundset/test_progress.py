@@ -99,20 +99,6 @@ def test_terminal(stream):
     assert "[red]as it is[/red]" in stream.getvalue()
 
 
-def test_a_run_that_fails_says_what_refuses_most(stream):
-    refused = Reject(step="judge", reason="not clear", question="What of it?", chunk_id="c")
-    with Progress(console=Console(file=stream, width=300)) as progress:
-        progress.start(8)
-        for number in range(25):
-            progress.attempt(int(number < 3), [refused, REFUSED] if number % 5 == 0 else [refused])
-    found = [line for line in stream.getvalue().splitlines() if line.startswith("only")]
-    assert len(found) == 1
-    assert (
-        "only 3 of 20 attempts gave a sample; the step judge refuses most, such as: not clear (What"
-        " of it?)" in found[0]
-    )
-
-
 def test_quiet_prints_nothing(stream):
     with Progress(console=Console(file=stream, quiet=True)) as progress:
         progress.phase("Reading", 2)

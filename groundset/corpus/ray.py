@@ -2,6 +2,7 @@
 
 import logging
 import os
+import re
 import signal
 import socket
 import sys
@@ -13,7 +14,7 @@ from tempfile import TemporaryDirectory, TemporaryFile
 from typing import Any
 
 from groundset.bounded import usable_processors
-from groundset.programs.errors import GroundsetError, InputError
+from groundset.programs.errors import GroundsetError, InputError, first_line
 
 _ALWAYS = {
     "PYTHONSAFEPATH": "1",
@@ -120,10 +121,8 @@ def connected(engine: str) -> Iterator[None]:
 
 
 def _reason(error: Exception) -> str:
-    lines = [line.strip() for line in str(error).strip().splitlines()] or [type(error).__name__]
-    return next(
-        (line for line in lines if line.startswith("ModuleNotFoundError")), lines[0]
-    ).rstrip(".:")
+    missing = re.search("ModuleNotFoundError.*", str(error))
+    return missing[0] if missing else first_line(error)
 
 
 @contextmanager

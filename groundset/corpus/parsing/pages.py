@@ -27,7 +27,6 @@ _APART = re.compile(rf"\s+[–—-]\s+|\s*[|•·]\s*|,\s+|\s+(?={_PAGE}\s*\d)",
 _WORDS = re.compile(r"[^\W_]+")
 _FIRST_YEAR = 1000  # a larger number at the top of a page is a year
 _SENTENCE_END = re.compile(r"[.!?:;]$")
-_SAME_WIDTH = 5  # points
 _GAP = 1.5  # sizes of a line, between a running head and the text
 _PROSE_WORDS = 5  # in each cell of a line of prose in columns
 _KNOWN = 1 / 3  # of the lines at a place have a word that the running heads there share
@@ -63,12 +62,7 @@ class PageTable(NamedTuple):
 
     def goes_on(self, above: "PageTable") -> bool:
         """Return whether it can be the rest of a table on the page before."""
-        widths = [table.x1 - table.x0 for table in (self, above)]
-        return (
-            not self.is_headed
-            and len(self.rows[0]) == len(above.rows[0])
-            and abs(widths[0] - widths[1]) <= _SAME_WIDTH
-        )
+        return not self.is_headed and len(self.rows[0]) == len(above.rows[0])
 
 
 class Page(NamedTuple):

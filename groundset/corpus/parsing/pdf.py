@@ -65,7 +65,6 @@ _MAX_BOXES = (
     300  # of a page; one with more is read from top to bottom: finding the order takes cubic time
 )
 _MAX_EDGES = 20_000  # of a page; one with more is a drawing
-_MAX_LOOKUPS = 2_000_000  # table rows times characters of a page: pdfplumber compares each pair
 
 
 class _Block(NamedTuple):
@@ -159,10 +158,7 @@ def _begins(kind: str, line: Line, group: Sequence[Line], left: float) -> bool:
         return line.size != group[0].size
     previous = group[-1]
     indented = line.x0 > left + 0.8 * line.size and previous.x0 <= left + 0.3 * line.size
-    is_apart = previous.bottom - line.top > 0.9 * line.size or (
-        indented and not _ITEM.match(group[0].text)
-    )
-    return is_apart or bool(_ITEM.match(line.text))
+    return bool(_ITEM.match(line.text) or (indented and not _ITEM.match(group[0].text)))
 
 
 def _join_split_tables(blocks: Sequence[_Block]) -> list[_Block]:
@@ -306,8 +302,6 @@ def _read_tables(page: Any) -> Iterator[PageTable]:
         for table in page.find_tables()
         if len(table.rows) > 1 and len(table.rows[0].cells) > 1
     ]
-    if sum(len(table.rows) for table in found) * len(page.chars) > _MAX_LOOKUPS:
-        return
     for table in found:
         rows = [
             [plain_line("\n".join(map(_as_read, (c or "").splitlines()))) for c in row]
@@ -368,8 +362,6 @@ def _read_line(item: LTTextLine, box: int) -> Line | None:
         for side, part in parts
     )
     text = plain_line("".join(shown))
-    if not text:
-        return None
     text = _as_read(text) if characters[0].x0 < characters[-1].x0 else text
     bold = sum(_is_bold(c.fontname) for c in characters) > 0.9 * len(characters)
     return Line(text, box, *(item.x0, item.x1, item.y1, item.y0), size, bold)

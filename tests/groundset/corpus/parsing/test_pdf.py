@@ -22,7 +22,7 @@ def test_lines_become_paragraphs_and_hyphenated_words_are_rejoined():
         "2020.",
     )
     lines = [line(text, 500 - 12 * n) for n, text in enumerate(texts)]
-    text = pages_to_markdown([page(*lines, line("Next paragraph here.", 425))])
+    text = pages_to_markdown([page(*lines, line("Next paragraph here.", 425, box=1))])
     assert (
         text == "The transformer was broken, a fact about every transformer of 2019-2020.\n\nNext"
         " paragraph here."

@@ -7,7 +7,7 @@ not be the one that is compiled, nor a head that does not know the writer.
 """
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from itertools import product
 from typing import Any, NamedTuple, Self
@@ -27,7 +27,7 @@ from groundset.programs.features import agreement
 from groundset.programs.forms import PERSONA, UNANSWERABLE, refers_back, wording_fault
 from groundset.programs.languages import LANGUAGES, language_of
 from groundset.programs.outcome import RefusedError, verdict
-from groundset.programs.recipe import Recipe
+from groundset.programs.recipe import Draft, Recipe
 from groundset.programs.text import has_words, one_line
 from groundset.programs.users import WANTED
 from groundset.programs.words import Language
@@ -126,9 +126,7 @@ def _asked(example: dspy.Example, prediction: Any, judge: Judge | None) -> Score
     passages = NUMBERED.split(passages) if isinstance(passages, str) else passages
     language = LANGUAGES[language_of(passages[0])]
     try:
-        draft, quotes = Recipe.drafted(
-            "ask", prediction, passages, language, max_words=_LONGEST_ASKED
-        )
+        draft = Recipe.drafted("ask", prediction, passages, language, max_words=_LONGEST_ASKED)
     except RefusedError as refused:
         rejects = prediction.get("rejects") if not prediction.question else None
         told = [
@@ -139,12 +137,12 @@ def _asked(example: dspy.Example, prediction: Any, judge: Judge | None) -> Score
         return Score(_REFUSED if rejects else 0.0, " ".join(told))
     if fault := language_fault(draft.question, draft.answer, language.code):
         return Score(0.0, fault)
-    places = {place for place, _ in quotes}
+    places = {place for place, _ in draft.evidence}
     if "kind" in prediction and "passages" in example and len(places) < len(passages):
         feedback = "Its evidence is not from every passage, so one of them is not needed."
         return Score(_NEARLY, feedback)
     named = f"{example.get('topic')} {draft.question}"
-    same = (row for row in gold if _repeats(row, named, draft.answer, quotes, language))
+    same = (row for row in gold if _repeats(row, named, draft))
     gives_away = has_words(draft.question, draft.answer)
     if any(has_words(row["question"], draft.answer) or not gives_away for row in same):
         return Score(1.0)
@@ -152,22 +150,17 @@ def _asked(example: dspy.Example, prediction: Any, judge: Judge | None) -> Score
     return _judged(example, draft.question, draft.answer, judge, passage=passage)
 
 
-def _repeats(
-    row: Mapping[str, Any],
-    named: str,
-    answer: str,
-    quotes: Sequence[tuple[int, str]],
-    language: Language,
-) -> bool:
+def _repeats(row: Mapping[str, Any], named: str, draft: Draft) -> bool:
     """Return whether an answer is that of a gold row and rests on the same words, if the row has
     some, and what its question and topic name is what the gold question does.
     """
-    if _alike(row.get("answer", ""), answer, language) < 1:
+    if _alike(row.get("answer", ""), draft.answer, draft.language) < 1:
         return False
     evidence = row.get("evidence")
-    pairs = product((quote for _, quote in quotes), evidence or ())
+    pairs = product((quote for _, quote in draft.evidence), evidence or ())
     is_there = any(has_words(one, other) or has_words(other, one) for one, other in pairs)
-    return (is_there or not evidence) and language.shared_words(row["question"], named) >= _NAMED
+    shared = draft.language.shared_words(row["question"], named)
+    return (is_there or not evidence) and shared >= _NAMED
 
 
 def _evolved(example: dspy.Example, prediction: Any, judge: Judge | None) -> Score:

@@ -10,7 +10,7 @@ import dspy
 
 from groundset.programs.forms import MULTI, SIMPLE
 from groundset.programs.languages import LANGUAGES, language_of, name_of
-from groundset.programs.outcome import RefusedError, Verdict, call, outcome, verdict
+from groundset.programs.outcome import RefusedError, Verdict, call, verdict
 from groundset.programs.recipe import (
     LENGTHS,
     Draft,
@@ -54,36 +54,24 @@ class SeveralChunks(Recipe):
         read = [Passage(text, title) for text, title in zip(passages, titles, strict=True)]
         try:
             scored(self.score_chunk, read)
-            kind, draft, quotes = self._combined(read, asked, answers, language)
+            draft = self._combined(read, asked, answers, language)
             self.in_language(draft, language, passages)
             topic = " / ".join(filter(None, dict.fromkeys(titles)))
-            draft, facts = self.as_users_put_it(draft, joined(read)._replace(topic=topic))
+            draft = self.as_users_put_it(draft, joined(read)._replace(topic=topic))
             draft, needed = self.needing(draft, read)
-            quotes = [(place, quote) for place, quote in quotes if place in needed]
-            if not quotes:
+            evidence = [(place, quote) for place, quote in draft.evidence if place in needed]
+            if not evidence:
                 reason = "its evidence lies in a passage that is not needed"
                 raise RefusedError("needed", reason, question=draft.question)
         except RefusedError as refused:
             return refused.outcome()
-        others = self.alternatives(draft, read, needed)
-        return outcome(
-            question=draft.question,
-            answer=draft.answer,
-            evidence=[quote for _, quote in quotes],
-            evolution=MULTI if len(needed) > 1 else SIMPLE,
-            kind=kind,
-            probability=draft.probability,
-            needed=needed,
-            alternatives=others.groups,
-            metadata={**facts, **others.facts},
-        )
+        form = MULTI if len(needed) > 1 else SIMPLE
+        return self.made(draft._replace(evidence=evidence, form=form), read, needed)
 
     def _combined(
         self, read: Sequence[Passage], asked: Sequence[str], answers: str, language: str
-    ) -> tuple[str, Draft, list[tuple[int, str]]]:
-        """Return the kind and the draft that was written, and its evidence with the positions of
-        the passages.
-        """
+    ) -> Draft:
+        """Return what was written over all passages."""
         written = call(
             self.combine,
             about=self.about,
@@ -94,8 +82,8 @@ class SeveralChunks(Recipe):
         )
         texts = [passage.text for passage in read]
         code = language or language_of(texts[0])
-        drafted = self.drafted("combine", written, texts, LANGUAGES[code])
-        return one_line(written.kind).casefold(), *drafted
+        draft = self.drafted("combine", written, texts, LANGUAGES[code])
+        return draft._replace(kind=one_line(written.kind).casefold())
 
     def needing(self, draft: Draft, read: Sequence[Passage]) -> tuple[Draft, list[int]]:
         """Return a question that the judge keeps, with the positions of the passages that it needs.

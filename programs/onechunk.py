@@ -6,7 +6,6 @@ question
 
 import re
 from collections.abc import Sequence
-from typing import Any
 
 import dspy
 
@@ -41,7 +40,6 @@ from groundset.programs.outcome import (
 from groundset.programs.recipe import LENGTHS, Draft, Passage, Recipe, scored
 from groundset.programs.step import step
 from groundset.programs.text import one_line
-from groundset.programs.types import Reject
 
 _READ = 5  # found passages that must not answer an unanswerable question
 
@@ -96,47 +94,21 @@ class OneChunk(Recipe):
         first = wanted[0] if wanted else SIMPLE
         try:
             scored(self.score_chunk, [read])
-            form, kind, draft, quotes = self._asked(read, wanted, kinds, asked, answers, language)
+            draft = self._asked(read, wanted, kinds, asked, answers, language)
             self.in_language(draft, language, [passage])
-            facts: dict[str, Any] = {}
             if first not in (CONVERSATION, PERSONA):
-                draft, facts = self.as_users_put_it(draft, read)
+                draft = self.as_users_put_it(draft, read)
                 self.in_language(draft, language, [passage])
-            if form == UNANSWERABLE:
-                return self._unanswerable(read, draft, kind, quotes, facts)
+            if draft.form == UNANSWERABLE:
+                return self._unanswerable(read, draft)
             draft = self.checked(draft, read)
             if first == CONVERSATION:
-                form, draft, quotes, facts = self._continued(read, draft, asked, answers, language)
+                draft = self._continued(read, draft, asked, answers, language)
             elif first == PERSONA:
-                form, (draft, facts) = first, self._worded(read, draft, persona)
+                draft = self._worded(read, draft, persona)
         except RefusedError as refused:
             return refused.outcome()
-        return self._made(draft, read, form, kind, quotes, facts)
-
-    def _made(
-        self,
-        draft: Draft,
-        read: Passage,
-        form: str,
-        kind: str,
-        quotes: Sequence[str],
-        facts: dict[str, Any],
-        rejects: Sequence[Reject] = (),
-    ) -> dspy.Prediction:
-        """Return a question that passed, with the found passages that serve as well."""
-        others = self.alternatives(draft, [read], [0])
-        return outcome(
-            question=draft.question,
-            answer=draft.answer,
-            evidence=quotes,
-            evolution=form,
-            kind=kind,
-            probability=draft.probability,
-            needed=[0],
-            alternatives=others.groups,
-            rejects=rejects,
-            metadata=facts | others.facts,
-        )
+        return self.made(draft, [read], [0])
 
     def _asked(
         self,
@@ -147,8 +119,8 @@ class OneChunk(Recipe):
         answers: str,
         language: str,
         subject: str = "",
-    ) -> tuple[str, str, Draft, list[str]]:
-        """Return the form, the kind and the draft that the writer chose, and its evidence."""
+    ) -> Draft:
+        """Return what was written, in the form and of the kind that the writer chose."""
         forms = [name for name in wanted if name in EVOLUTIONS and EVOLUTIONS[name].form]
         if UNANSWERABLE in wanted[:1]:
             forms = [UNANSWERABLE]
@@ -173,61 +145,48 @@ class OneChunk(Recipe):
         )
         form = _named(str(written.get("form", "")), offered)
         most = EVOLUTIONS[form].max_words
-        draft, quotes = self.drafted(
+        draft = self.drafted(
             "ask", written, [read.text], LANGUAGES[code], max_words=most, stated=True
         )
-        return (
-            form,
-            _named(str(written.get("kind", "")), list(kinds) or [""]),
-            draft,
-            [quote for _, quote in quotes],
-        )
+        kind = _named(str(written.get("kind", "")), list(kinds) or [""])
+        return draft._replace(form=form, kind=kind)
 
     def _subject(self, read: Passage, asked: Sequence[str]) -> str:
         """Return what to ask about: a question that the passage states and that was not asked."""
         stated = (question for question, _ in stated_questions(read.text, read.topic))
         return next((question for question in stated if not is_asked(question, asked)), "")
 
-    def _unanswerable(
-        self,
-        read: Passage,
-        draft: Draft,
-        kind: str,
-        quotes: Sequence[str],
-        facts: dict[str, Any],
-    ) -> dspy.Prediction:
+    def _unanswerable(self, read: Passage, draft: Draft) -> dspy.Prediction:
         """Return a question that no passage answers, its own or a found one, and whose premise its
         own bears out, as a reader put it: of a user's situation it says nothing.
         """
         seed = draft.seed or draft.question
         decision, _ = self.judged(draft, read, unanswerable=True)
         if not decision.good:
-            raise RefusedError("judge", decision.reason, question=draft.question)
+            raise decision.refusal(draft.question)
         if not (premise := holds(self.compare, PREMISE, read.text, seed))[0]:
             reason = f"the passage does not bear out its premise: {premise[1]}"
             raise RefusedError("compare", reason, question=draft.question)
         query = f"{draft.question} {draft.seed}".rstrip()
         for hit in self.search(query, _READ) if self.search else ():
-            found = (
-                self.judged(draft, Passage(hit.passage, hit.topic), sure=False)[0]
-                if hit.passage != read.text
-                else None
-            )
-            if found is not None and found.good:
+            if hit.passage == read.text:
+                continue
+            found, _ = self.judged(draft, Passage(hit.passage, hit.topic), sure=False)
+            if found.good:
                 raise RefusedError(
                     "judge", f"another chunk answers it: {hit.chunk_id}", question=draft.question
                 )
         return outcome(
             question=draft.question,
             answer=draft.language.unanswered,
-            evidence=quotes,
+            evidence=[quote for _, quote in draft.evidence],
             evolution=UNANSWERABLE,
-            kind=kind,
-            metadata={"answerable": False, "missing": draft.answer} | facts,
+            kind=draft.kind,
+            metadata={"answerable": False, "missing": draft.answer, **draft.facts},
         )
 
-    def _worded(self, read: Passage, draft: Draft, persona: str) -> tuple[Draft, dict[str, Any]]:
-        """Return the question as a persona words it, and the facts about it."""
+    def _worded(self, read: Passage, draft: Draft, persona: str) -> Draft:
+        """Return the question as a persona words it."""
         who = persona or PERSONAS[len(draft.question) % len(PERSONAS)]
         revised = call(
             self.revise,
@@ -243,28 +202,21 @@ class OneChunk(Recipe):
             fault = None if same else f"it asks for something else: {why}"
         if fault is not None:
             raise RefusedError("revise", fault, question=wording or draft.question)
-        worded = draft._replace(question=wording, seed=draft.question)
+        facts = {"seed_question": draft.question, "persona": who}
+        worded = draft._replace(question=wording, seed=draft.question, form=PERSONA, facts=facts)
         decision, *_ = self.judged(worded, read, sure=False)
         if not decision.good:
-            raise RefusedError(
-                "judge", decision.reason, question=wording, probability=decision.probability
-            )
-        return worded, {"seed_question": draft.question, "persona": who}
+            raise decision.refusal(wording)
+        return worded
 
     def _continued(
-        self,
-        read: Passage,
-        seed: Draft,
-        asked: Sequence[str],
-        answers: str,
-        language: str,
-    ) -> tuple[str, Draft, list[str], dict[str, Any]]:
+        self, read: Passage, seed: Draft, asked: Sequence[str], answers: str, language: str
+    ) -> Draft:
         """Return a second question with its conversation: the seed question, its answer, and a
         follow-up.
         """
-        _, _, draft, quotes = self._asked(
-            read, (SIMPLE,), tuple(KINDS), [*asked, seed.question], answers, language
-        )
+        known = [*asked, seed.question]
+        draft = self._asked(read, (SIMPLE,), tuple(KINDS), known, answers, language)
         draft = self.checked(draft, read)
         messages = [
             {"role": "user", "content": seed.question},
@@ -292,7 +244,7 @@ class OneChunk(Recipe):
                 "compare", f"the follow-up asks something else: {why}", question=follow_up
             )
         facts = {"seed_question": seed.question, "conversation": messages}
-        return CONVERSATION, draft, quotes, facts
+        return draft._replace(form=CONVERSATION, facts=facts)
 
 
 def _named(written: str, offered: Sequence[str]) -> str:

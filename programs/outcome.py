@@ -140,6 +140,10 @@ class Verdict(NamedTuple):
         """Return what a rewrite can mend; that a judge is less sure than wanted is no fault."""
         return self.reason.removeprefix(_UNCERTAIN).removeprefix(": ")
 
+    def refusal(self, question: str) -> RefusedError:
+        """Return what ends the work on a question that the judge refuses."""
+        return RefusedError("judge", self.reason, question=question, probability=self.probability)
+
 
 def verdict(judged: dspy.Prediction, *, unanswerable: bool = False, sure: bool = True) -> Verdict:
     """Return the decision in the outputs of a judge.

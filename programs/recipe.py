@@ -25,11 +25,12 @@ from groundset.programs.outcome import (
     Verdict,
     call,
     holds,
+    outcome,
     verdict,
 )
 from groundset.programs.step import Program, step
 from groundset.programs.text import one_line
-from groundset.programs.types import Hit
+from groundset.programs.types import Hit, Reject
 from groundset.programs.users import Users
 from groundset.programs.words import Language
 
@@ -78,14 +79,18 @@ class Others(NamedTuple):
 
 
 class Draft(NamedTuple):
-    """A question that a program works on, with its answer and its probability to be kept."""
+    """A question that a program works on, with its answer and what is known of both."""
 
     question: str
     answer: str
     language: Language
-    probability: float | None = None
+    evidence: Sequence[tuple[int, str]] = ()  # each with the position of its passage
+    form: str = ""
+    kind: str = ""
+    probability: float | None = None  # to be kept
     wording: str = ""  # how it is put, if it is a message of users and not one full question
     seed: str = ""  # the question before it was put so
+    facts: Mapping[str, Any] = {}  # for the metadata
 
 
 class Recipe(Program):
@@ -158,10 +163,8 @@ class Recipe(Program):
         max_words: int = 0,
         # whether words of the first text that state the answer can be the evidence
         stated: bool = False,
-    ) -> tuple[Draft, list[tuple[int, str]]]:
-        """Return what a step wrote about texts, and its evidence with the positions of the texts
-        that it is from.
-        """
+    ) -> Draft:
+        """Return what a step wrote about texts."""
         question, answer = tidy_question(written.question), one_line(written.answer)
         if not question:
             raise RefusedError(name, "no question was written")
@@ -178,7 +181,7 @@ class Recipe(Program):
             where = "the passage" if len(texts) == 1 else "the passages"
             reason = f"its evidence is not in {where}: {written.evidence!r:.120}"
             raise RefusedError(name, reason, question=question)
-        return Draft(question, answer, language), quotes
+        return Draft(question, answer, language, quotes)
 
     def checked(self, draft: Draft, passage: Passage, *, rewrite: bool = True) -> Draft:
         """Return a question that the judge keeps and answers as expected; one with a fault may be
@@ -199,9 +202,7 @@ class Recipe(Program):
             draft = self.rewritten(draft, passage, decision)
             decision, found = self.judged(draft, passage)
         if not decision.good:
-            raise RefusedError(
-                "judge", decision.reason, question=draft.question, probability=decision.probability
-            )
+            raise decision.refusal(draft.question)
         return draft._replace(probability=decision.probability), found
 
     def confirmed(self, draft: Draft, found: str) -> None:
@@ -243,19 +244,17 @@ class Recipe(Program):
         kept = draft._replace(question=question, answer=answer)
         fault = written_fault(question, answer, draft.language, limit)
         if fault or is_none(question) or question == draft.question:
-            raise RefusedError(
-                "judge", decision.reason, question=draft.question, probability=decision.probability
-            )
+            raise decision.refusal(draft.question)
         return kept
 
-    def as_users_put_it(self, draft: Draft, passage: Passage) -> tuple[Draft, dict[str, Any]]:
+    def as_users_put_it(self, draft: Draft, passage: Passage) -> Draft:
         """Return a question as users would put it who have not seen the passage, with their
         situation and the question as it was; without users, the question itself.
 
         Writers keep more words of the documents than they are told; then they are told once more.
         """
         if self.users is None:
-            return draft, {}
+            return draft
         wording = self.users.drawn(draft.question)
         reword = partial(
             call,
@@ -282,8 +281,9 @@ class Recipe(Program):
             reason = fault or "nobody would be in need of its answer"
             raise RefusedError("reword", reason, question=draft.question)
         facts = {"situation": one_line(written.situation), "seed_question": draft.question}
-        put = draft._replace(question=message, wording=str(wording), seed=draft.question)
-        return put, facts
+        return draft._replace(
+            question=message, wording=str(wording), seed=draft.question, facts=facts
+        )
 
     def in_language(self, draft: Draft, language: str, passages: Sequence[str]) -> None:
         """Refuse a question in another language than the requested one, else than the known one of
@@ -295,6 +295,28 @@ class Recipe(Program):
             fault := language_fault(draft.question, draft.answer, wanted, codes)
         ):
             raise RefusedError("language", fault, question=draft.question)
+
+    def made(
+        self,
+        draft: Draft,
+        read: Sequence[Passage],
+        needed: Sequence[int],
+        rejects: Sequence[Reject] = (),
+    ) -> dspy.Prediction:
+        """Return a question that passed, with the found passages that serve as well."""
+        others = self.alternatives(draft, read, needed)
+        return outcome(
+            question=draft.question,
+            answer=draft.answer,
+            evidence=[quote for _, quote in draft.evidence],
+            evolution=draft.form,
+            kind=draft.kind,
+            probability=draft.probability,
+            needed=needed,
+            alternatives=others.groups,
+            rejects=rejects,
+            metadata={**draft.facts, **others.facts},
+        )
 
     def alternatives(
         self, draft: Draft, passages: Sequence[Passage], needed: Sequence[int]

@@ -59,24 +59,21 @@ class Staged(OneChunk):
         try:
             scored(self.score_chunk, [read])
             phrase = self._phrase(read, turn)
-            _, kind, draft, quotes = self._asked(
-                read, (SIMPLE,), kinds, asked, answers, language, phrase
-            )
+            draft = self._asked(read, (SIMPLE,), kinds, asked, answers, language, phrase)
             form = next((name for name in wanted if EVOLUTIONS[name].applies(passage)), SIMPLE)
             try:
                 if form != SIMPLE:
-                    draft, quotes = self._evolved(draft, read, form)
+                    draft = self._evolved(draft, read, form)
             except RefusedError as refused:
                 rejects.append(refused.reject)
-                form = SIMPLE
             self.in_language(draft, language, [passage])
-            draft, facts = self.as_users_put_it(draft, read)
+            draft = self.as_users_put_it(draft, read)
             self.in_language(draft, language, [passage])
             draft, _ = self.filtered(draft, read)
             self.confirmed(draft, self._answered(draft, read))
         except RefusedError as refused:
             return refused.outcome(rejects)
-        return self._made(draft, read, form, kind, quotes, facts, rejects)
+        return self.made(draft, [read], [0], rejects)
 
     def _phrase(self, read: Passage, turn: int) -> str:
         """Return the keyphrase whose turn it is, of those that the passage has."""
@@ -88,8 +85,8 @@ class Staged(OneChunk):
             raise RefusedError("keyphrases", reason, exhausted=True)
         return stated[turn]
 
-    def _evolved(self, seed: Draft, read: Passage, form: str) -> tuple[Draft, list[str]]:
-        """Return the question in another form, and its evidence."""
+    def _evolved(self, seed: Draft, read: Passage, form: str) -> Draft:
+        """Return the question in another form."""
         written = call(
             self.evolve,
             topic=read.topic,
@@ -99,7 +96,7 @@ class Staged(OneChunk):
             plain_question=seed.question,
             plain_answer=seed.answer,
         )
-        draft, quotes = self.drafted(
+        draft = self.drafted(
             "evolve",
             written,
             [read.text],
@@ -109,7 +106,7 @@ class Staged(OneChunk):
         )
         if draft.question.casefold() == seed.question.casefold():
             raise RefusedError("evolve", "it is the same question", question=draft.question)
-        return draft, [quote for _, quote in quotes]
+        return draft._replace(form=form, kind=seed.kind)
 
     def _answered(self, draft: Draft, read: Passage) -> str:
         """Return the answer that is read from passage and question alone."""

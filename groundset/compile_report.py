@@ -9,7 +9,7 @@ from typing import Any
 import dspy
 
 from groundset.files import json_text
-from groundset.optimizers.prompts import Candidate, row_id, state_of
+from groundset.optimizers.prompts import Candidate, state_of
 from groundset.printing import counted
 from groundset.tracking import Entry, Rows
 
@@ -140,7 +140,7 @@ class Report:
         """Yield the mean of each candidate by its number: on dev rows if it ran on all of them, and
         apart from these on the train rows that it ran on.
         """
-        train = {row_id(row) for row in self.rows.get("train", ())}
+        train = {row.id for row in self.rows.get("train", ())}
         for candidate in self.candidates:
             on_dev = candidate.mean(list(self.rows.get("dev", ())))
             on_train = [score for row, score in candidate.scores.items() if row in train]

@@ -25,7 +25,7 @@ from groundset.models.fetch import pull
 from groundset.models.open import Model, open_model, parse_spec
 from groundset.optimizers.heads import Measures, fit_heads, is_worse, measures_of, rows_of
 from groundset.optimizers.labels import ROWS, read_rows
-from groundset.optimizers.prompts import OPTIMIZERS, compile_program, measure, row_id
+from groundset.optimizers.prompts import OPTIMIZERS, compile_program, measure
 from groundset.optimizers.tasks import CompileTask, task, writes
 from groundset.options import DEFAULT_EMBEDDER, LM, QUIET, Named, Options, imported, is_own, option
 from groundset.printing import Progress, say
@@ -328,8 +328,9 @@ def _prompted(
     if compiled.ending == "interrupted":
         del rows["test"]
     after = measured("the result", compiled.program)
-    compiled.candidates[0].scores |= dict(zip(map(row_id, task.devset), before["dev"], strict=True))
-    compiled.chosen.scores |= dict(zip(map(row_id, task.devset), after["dev"], strict=True))
+    ids = [row.id for row in task.devset]
+    compiled.candidates[0].scores |= dict(zip(ids, before["dev"], strict=True))
+    compiled.chosen.scores |= dict(zip(ids, after["dev"], strict=True))
     figures = _compared(before, after, [row.document for row in task.testset])
     means = [candidate.mean(task.devset) for candidate in compiled.candidates[1:]]
     figures["compared"] = len(means) - means.count(None)

@@ -36,8 +36,9 @@ from groundset.programs.errors import CompileError, InputError
 from groundset.programs.guided import Sound
 
 _PADDED = 32  # tokens; with arbitrary lengths memory kept growing
-# Rows in one pass. In main memory, 2048 tokens take 16 GB with a 1.5B model and 3072 took 24.
-_AT_ONCE = {"cpu": 1, "cuda": 8}
+# Rows in one pass, if a GPU is there. In main memory it is one: 2048 tokens take 16 GB with a 1.5B
+# model, and 3072 took 24.
+_AT_ONCE = 8
 _WARM_UP = 0.05  # of the steps
 _UNASKED = -100  # the label of a token that is no target
 _LAYERS = ("q_proj", "k_proj", "v_proj", "o_proj", "gate_proj", "up_proj", "down_proj")
@@ -141,7 +142,7 @@ class _Adapting(Trainer):
         set_seed(options.seed)  # of the initial weights
         self._tokenizer, model = _load(weights, options)
         has_gpu = torch.cuda.is_available()
-        at_once = min(options.batch, _AT_ONCE["cuda" if has_gpu else "cpu"])
+        at_once = min(options.batch, _AT_ONCE) if has_gpu else 1
         arguments = TrainingArguments(
             output_dir=str(checkpoints),
             num_train_epochs=options.epochs,

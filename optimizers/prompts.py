@@ -133,7 +133,7 @@ class Candidate:
 
     def mean(self, rows: list[dspy.Example]) -> float | None:
         """Return the mean score on rows, None if it was not run on all of them."""
-        ids = {row_id(row) for row in rows}
+        ids = {row.id for row in rows}
         return (
             sum(self.scores[name] for name in ids) / len(ids)
             if ids and ids <= self.scores.keys()
@@ -283,12 +283,6 @@ def with_state(program: dspy.Module, state: State) -> dspy.Module:
     return copied
 
 
-def row_id(row: dspy.Example) -> str:
-    """Return the id of a row; the hash of its inputs if it has none."""
-    known = row.get("id")
-    return str(known) if known else _digest(row.inputs().toDict())
-
-
 class _Record(BaseCallback):
     """Records the variants of a program that are evaluated, with their scores; ends what takes too
     many calls.
@@ -316,7 +310,7 @@ class _Record(BaseCallback):
         exception: BaseException | None = None,  # noqa: ARG002
     ) -> None:
         for example, _, score in outputs.results if outputs else ():
-            self._evaluated[call_id].scores[row_id(example)] = float(score)
+            self._evaluated[call_id].scores[str(example.get("id"))] = float(score)
 
     def on_lm_start(self, call_id: str, instance: Any, inputs: dict[str, Any]) -> None:  # noqa: ARG002
         """Count a call that was not made before, and end the compile if it is one too many."""

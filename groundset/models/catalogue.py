@@ -10,7 +10,6 @@ import hashlib
 import json
 import os
 import re
-import sys
 import tomllib
 from collections.abc import Mapping
 from pathlib import Path
@@ -18,6 +17,7 @@ from types import MappingProxyType
 from typing import Any, Literal, NamedTuple
 
 from filelock import FileLock
+from platformdirs import user_cache_path
 
 from groundset.files import data_path, sha256_of, write_text
 from groundset.options import near_matches
@@ -88,14 +88,11 @@ def get_entry(name: str, role: str = "") -> ModelEntry:
 
 
 def cache_home() -> Path:
-    """Return groundset's cache folder: ``GROUNDSET_HOME``, else a folder in the user's cache
-    folder.
-    """
-    if home := os.environ.get("GROUNDSET_HOME"):
+    """Return groundset's cache folder: ``GROUNDSET_HOME``, else one in the user's cache folder."""
+    home = os.environ.get("GROUNDSET_HOME")
+    if home:
         return Path(home).expanduser().absolute()
-    if cache := os.environ.get("LOCALAPPDATA" if sys.platform == "win32" else "XDG_CACHE_HOME"):
-        return Path(cache).expanduser().absolute() / "groundset"
-    return Path.home() / ".cache" / "groundset"
+    return user_cache_path("groundset", appauthor=False)
 
 
 def file_sha256(path: Path) -> str:

@@ -240,7 +240,6 @@ def _for_model(name: str, options: CompileOptions, progress: Progress) -> Report
             shown = "call_seconds" if figure == "seconds" else figure
             report.figures[shown] = count - begun.usage[figure]
         if report.ending == "interrupted":  # no test rows confirmed it
-            _save({_interim(report, options): report.program})
             return report
         # Dev rows chose it; test rows only confirm it, once.
         gains = report.figures
@@ -254,11 +253,6 @@ def _for_model(name: str, options: CompileOptions, progress: Progress) -> Report
 def _training(name: str, options: CompileOptions) -> Path:
     """Return where the steps of a training lie."""
     return options.out / f"{name}.training"
-
-
-def _interim(report: Report, options: CompileOptions) -> Path:
-    """Return where the best candidate of an interrupted compile lies, which no run takes."""
-    return options.out / "interim" / f"{report.step}.json"
 
 
 def _begin(journal: Store, name: str, model: Model, options: CompileOptions) -> _Begun:
@@ -288,7 +282,6 @@ def _end(report: Report, options: CompileOptions) -> None:
     """Forget how a compile began: the next one starts from what is served then."""
     with Store.for_calls(options.out / _CALLS) as journal:
         journal.set_meta(report.step, None)
-    _interim(report, options).unlink(missing_ok=True)
 
 
 def _prompted(
@@ -407,7 +400,11 @@ def _written(report: Report, options: CompileOptions, begun: _Begun) -> list[Pat
     if report.weights:
         with whole_file(weights) as aside:
             copyfile(report.weights, aside)
-    _save(files)
+    for file, program in files.items():
+        with whole_file(file) as aside:
+            state = aside.with_suffix(".json")  # DSPy writes no other
+            program.save(state)
+            state.replace(aside)
     record = {
         "step": report.step,
         "model": report.model,
@@ -418,15 +415,6 @@ def _written(report: Report, options: CompileOptions, begun: _Begun) -> list[Pat
     }
     write_text(options.out / _RECORDS / f"{report.step}.json", json_text(record, indent=1) + "\n")
     return [*([weights] if report.weights else []), *files]
-
-
-def _save(files: Mapping[Path, Any]) -> None:
-    """Write the state of each program as DSPy saves it."""
-    for file, program in files.items():
-        with whole_file(file) as aside:
-            state = aside.with_suffix(".json")  # DSPy writes no other
-            program.save(state)
-            state.replace(aside)
 
 
 def _track(report: Report, options: CompileOptions) -> None:

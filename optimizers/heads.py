@@ -6,7 +6,7 @@ with out-of-fold probabilities of train rows, else on dev rows. Test rows are on
 
 import math
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import dspy
@@ -136,7 +136,11 @@ def fit_heads(
     probability = _probabilities(verdict, data)
     trained = np.concatenate([train, by_split["dev"]])
     if np.count_nonzero(generated[trained]) >= _FEWEST_GENERATED:
-        probability[train] = _held_out(data.at(train), fewest, seed)
+        probability[train] = _out_of_fold(
+            data.at(train),
+            seed,
+            lambda rest, fold: _probabilities(_fit(rest, fewest, seed), fold),
+        )
         measured = trained[generated[trained]]
     threshold, bound = _threshold(probability[measured], good[measured], target_precision)
     fitted = StepHeads(step=step, embedder=encoder.sha256, threshold=threshold, heads=heads)
@@ -202,10 +206,8 @@ def _fit(data: _Data, fewest: float, seed: int) -> LinearHead:
     names, embedding, good = list(data.features[0]), np.zeros(0), data.good
     columns = np.array([[row[name] for name in names] for row in data.features], float)
     if data.vectors.size:
-        held_out = np.zeros(len(good))
-        for rest, fold in _folds(data, seed):
-            held_out[fold] = data.vectors[fold] @ _vector_weights(data.at(rest))
         embedding = _vector_weights(data)
+        held_out = _out_of_fold(data, seed, lambda rest, fold: fold.vectors @ _vector_weights(rest))
         names, columns = [*names, VECTOR], np.column_stack([columns, held_out])
     means, deviations = columns.mean(axis=0), columns.std(axis=0)
     deviations[deviations < SMALLEST_DEVIATION] = 1.0
@@ -236,19 +238,16 @@ def _vector_weights(data: _Data) -> _Numbers:
     return np.asarray(model.coef_[0], dtype=float)
 
 
-def _folds(data: _Data, seed: int) -> Iterator[tuple[_Indices, _Indices]]:
-    """Split rows into folds, grouped by document and stratified by label."""
+def _out_of_fold(data: _Data, seed: int, score: Callable[[_Data, _Data], _Numbers]) -> _Numbers:
+    """Return the score of each row by what is fitted to the others; folds are grouped by document
+    and stratified by label.
+    """
     from sklearn.model_selection import StratifiedGroupKFold
 
     splitter = StratifiedGroupKFold(_FOLDS, shuffle=True, random_state=seed)
-    yield from splitter.split(data.features, data.good, groups=data.documents)
-
-
-def _held_out(data: _Data, fewest: float, seed: int) -> _Numbers:
-    """Return the out-of-fold probability of each row."""
     scores = np.zeros(len(data.good))
-    for rest, fold in _folds(data, seed):
-        scores[fold] = _probabilities(_fit(data.at(rest), fewest, seed), data.at(fold))
+    for rest, fold in splitter.split(data.features, data.good, groups=data.documents):
+        scores[fold] = score(data.at(rest), data.at(fold))
     return scores
 
 

@@ -48,7 +48,7 @@ class Row(BaseModel):
     documents: Texts = ()
     split: Split | None = None
     language: Text = "en"
-    annotation_pass: int = Field(default=1, ge=1)
+    annotation_pass: int = 1
 
     @property
     def sources(self) -> Texts:

@@ -220,7 +220,8 @@ def compile_program(
             " --prompt-lm"
         ) from error
     if compiled is None:
-        chosen = record.best(task.devset)
+        # The best that ran on all dev rows, the original if none did.
+        chosen = max(record.known.values(), key=lambda each: each.mean(task.devset) or 0.0)
     else:
         state = state_of(compiled)
         for name, before in state_of(task.program).items() if steps > 1 else ():
@@ -326,12 +327,6 @@ class _Record(BaseCallback):
         """End the compile if the model fails; a prompt that is refused only costs its row."""
         if isinstance(exception, Exception) and not isinstance(exception, LMInvalidRequestError):
             raise _StoppedError from exception
-
-    def best(self, rows: list[dspy.Example]) -> Candidate:
-        """Return the best candidate that ran on all rows, the first of equal ones; the original if
-        none did.
-        """
-        return max(self.known.values(), key=lambda candidate: candidate.mean(rows) or 0.0)
 
     def candidate(self, state: State) -> Candidate:
         return self.known.setdefault(_digest(state), Candidate(len(self.known), state))

@@ -341,9 +341,8 @@ def _fetch(repo: str, file: str, revision: str, folder: Path, expected: str = ""
 
 def explained(name: str, error: Exception) -> ModelError:
     """Return an error of the Hub's client in one line."""
-    host = privacy.without_secrets(os.environ.get("HF_ENDPOINT") or "the Hugging Face Hub")
     told = privacy.without_secrets(" ".join(str(error).split()))[:_MAX_REASON]
-    return UnreachableModelError(f"{name} cannot be downloaded from {host}: {told}")
+    return UnreachableModelError(f"{name} cannot be downloaded from the Hugging Face Hub: {told}")
 
 
 @contextmanager

@@ -52,7 +52,9 @@ def test_what_is_not_the_file_is_refused(hub):
 )
 def test_a_refusal_says_what_the_client_of_the_hub_does(hub, name, message):
     hub.create("you/gated").is_gated = True
-    with refuses(f"cannot be downloaded from http.*{message}", UnreachableModelError):
+    with refuses(
+        f"cannot be downloaded from the Hugging Face Hub: .*{message}", UnreachableModelError
+    ):
         pull(name)
 
 

@@ -50,7 +50,7 @@ from groundset.run.run import Run, open_run
 from groundset.searching import (
     MEASURES,
     answerable,
-    ask_system,
+    ask_own,
     embedder_of,
     ranked,
     search,
@@ -330,7 +330,7 @@ def _rankings(
     names = _names(options)
     questions = [sample.question for sample in samples]
     built_in = search(run, embedder, questions, [name for name in names if name in RETRIEVERS])
-    own = {name: ask_system(name, run, samples, groups) for name in names if name not in RETRIEVERS}
+    own = {name: ask_own(name, run, samples, groups) for name in names if name not in RETRIEVERS}
     return built_in | own | {str(file): ranked(file, run, samples) for file in options.ranking}
 
 

@@ -3,8 +3,7 @@ versions.
 
 Unfinished output lies in a hidden folder beside its target. Its owner holds a lock in it, so that
 other processes can tell a folder in use from a leftover. If a target is a symbolic link, the file
-that it points to is replaced. A stream (standard output, a device, a pipe) gets the complete
-content at once.
+that it points to is replaced. Standard output gets the complete content at once.
 """
 
 import errno
@@ -17,7 +16,7 @@ import stat
 import sys
 import tempfile
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager, nullcontext, suppress
+from contextlib import contextmanager, suppress
 from itertools import islice
 from pathlib import Path
 from typing import Any, TextIO
@@ -59,14 +58,8 @@ def whole_file(target: Path, *, follow: bool = True) -> Iterator[Path]:
                 aside = Path(folder, "part")
                 yield aside
                 sys.stdout.flush()
-                opened = (
-                    nullcontext(sys.stdout.buffer)
-                    if is_standard_output(target)
-                    else target.open("wb")
-                )
-                with opened as stream:
-                    stream.write(aside.read_bytes())
-                    stream.flush()
+                sys.stdout.buffer.write(aside.read_bytes())
+                sys.stdout.flush()
             return
         real = Path(os.path.realpath(target)) if follow else target
         real.parent.mkdir(parents=True, exist_ok=True)
@@ -126,7 +119,7 @@ def check_target(target: Path) -> None:
     reason = why_not_made(target)
     with _naming(target), suppress(FileNotFoundError):
         if not (reason or stat.S_ISREG(target.stat().st_mode)):
-            reason = "it is a folder" if target.is_dir() else "it is neither a file nor a stream"
+            reason = "it is a folder" if target.is_dir() else "it is no file; - is standard output"
     if reason:
         raise InputError(f"cannot write {target}: {reason}")
 
@@ -148,20 +141,8 @@ def why_not_made(target: Path) -> str | None:
 
 
 def is_stream(target: Path) -> bool:
-    """Return whether a path is standard output, a device or a pipe."""
-    with suppress(OSError):  # it does not exist
-        return is_standard_output(target) or stat.S_IFMT(target.stat().st_mode) in (
-            stat.S_IFCHR,
-            stat.S_IFIFO,
-        )
-    return False
-
-
-def is_standard_output(target: Path) -> bool:
-    """Return whether a path is ``-``, or the file of standard output, such as ``/dev/stdout``."""
-    with suppress(OSError):  # the file does not exist, or standard output is closed
-        return target == Path("-") or os.path.samestat(target.stat(), os.fstat(1))
-    return False
+    """Return whether a path is ``-``, standard output."""
+    return target == Path("-")
 
 
 @contextmanager

@@ -7,15 +7,15 @@ from pathlib import Path
 
 import numpy as np
 
-from groundset.options import DEFAULT_EMBEDDER
-from groundset.programs.errors import InputError
+from groundset.options import DEFAULT_EMBEDDER, imported
+from groundset.programs.errors import InputError, first_line
 from groundset.programs.stats import Values
 from groundset.programs.types import Sample
 from groundset.retrieval import embed
 from groundset.retrieval.embed import Embedder
 from groundset.retrieval.gold import Groups, as_chunks
-from groundset.retrieval.index import Index, Ranks
-from groundset.retrieval.retrievers import Ranking, ask_own, bm25, fuse, read_ranking
+from groundset.retrieval.index import SEARCH_DEPTH, Index, Ranks
+from groundset.retrieval.retrievers import Ranking, bm25, fuse, read_ranking
 from groundset.run.record import verdicts_of
 from groundset.run.run import Run
 
@@ -93,15 +93,24 @@ def ranked(file: Path, run: Run, samples: Sequence[Sample]) -> list[Ranking]:
     return read_ranking(file, ids, run.chunks.keys(), others)
 
 
-def ask_system(
+def ask_own(
     name: str, run: Run, samples: Sequence[Sample], groups: Sequence[Groups]
 ) -> list[Ranking]:
-    """Ask the user's own system.
+    """Ask the user's own search, ``module:function``, which returns ids of chunks or texts for a
+    question, the best first.
 
     Raises:
-        InputError: it returns what is neither an id of the run nor a text that answers a question.
+        InputError: it cannot be found, fails, or returns what is neither an id of the run nor a
+            text that answers a question.
     """
-    found = ask_own(name, [sample.question for sample in samples])
+    search = imported(name, "--retriever")
+    try:
+        found = [list(search(sample.question))[:SEARCH_DEPTH] for sample in samples]
+    except Exception as error:  # the code is the user's
+        reason = f"{type(error).__name__}: {first_line(error)}"
+        raise InputError(f"--retriever {name}: {reason}") from error
+    if not all(isinstance(text, str) for each in found for text in each):
+        raise InputError(f"--retriever {name}: must return a list of chunk ids or of texts")
     texts = {text for each in found for text in each}
     if texts & run.chunks.keys():
         if strange := texts - run.chunks.keys():

@@ -1,5 +1,4 @@
-"""Retrievers that are compared: dense, BM25, both fused, a user's own function, and
-rankings that another system wrote.
+"""Retrievers that are compared: dense, BM25, both fused, and rankings that another system wrote.
 
 A ranking is a list of ids of chunks, the best first. BM25 is Lucene's, by bm25s, with k1 = 1.5 and
 b = 0.75, over runs of letters and digits, casefolded and composed, without stemming or stop words,
@@ -17,9 +16,8 @@ from urllib.parse import unquote
 
 import numpy as np
 
-from groundset.options import imported
 from groundset.printing import counted
-from groundset.programs.errors import InputError, first_line
+from groundset.programs.errors import InputError
 from groundset.programs.text import words_in
 from groundset.programs.untrusted import numbered_lines
 from groundset.retrieval.index import SEARCH_DEPTH
@@ -67,25 +65,6 @@ def fuse(*rankings: Ranking) -> Ranking:
         for rank, chunk_id in enumerate(ranking, 1):
             scores[chunk_id] += 1 / (_FUSION + rank)
     return sorted(scores, key=lambda chunk_id: -scores[chunk_id])[:SEARCH_DEPTH]
-
-
-def ask_own(name: str, questions: Sequence[str]) -> list[list[str]]:
-    """Return what a user's own function, ``module:function``, finds for each question, ids or
-    texts, the best first.
-
-    Raises:
-        InputError: it cannot be found, fails, or returns something else.
-    """
-    search = imported(name, "--retriever")
-    try:
-        found = [search(question) for question in questions]
-    except Exception as error:  # the code is the user's
-        reason = f"{type(error).__name__}: {first_line(error)}"
-        raise InputError(f"--retriever {name}: {reason}") from error
-    for texts in found:
-        if not isinstance(texts, list | tuple) or not all(isinstance(text, str) for text in texts):
-            raise InputError(f"--retriever {name}: must return a list of chunk ids or of texts")
-    return [list(texts[:SEARCH_DEPTH]) for texts in found]
 
 
 def read_ranking(

@@ -112,7 +112,8 @@ def test_command(make_run, tmp_path, capsys):
     [
         ({"retriever": "magic"}, "--retriever magic: choose from dense, bm25, hybrid, or name"),
         ({"retriever": "no_such:search"}, "no_such:search: cannot be imported .No module named"),
-        ({"retriever": "builtins:len"}, "builtins:len: must return a list of chunk ids or of"),
+        ({"retriever": "builtins:len"}, "builtins:len: TypeError: .int. object is not iterable"),
+        ({"retriever": "builtins:str.encode"}, "str.encode: must return a list of chunk ids or of"),
         ({"out": Path("/")}, r"cannot write /: it is a folder"),
         ({"ranking": (Path("none.trec"),)}, "none.trec: No such file"),
     ],

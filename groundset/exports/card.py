@@ -76,7 +76,7 @@ _ROLES = {
 # Signs of a path of a machine: an address, a drive, a share, a home, an absolute path, one that
 # leads upwards.
 _LOCAL = re.compile(
-    r"\b[a-z][a-z0-9+.-]*:[/\\]|\\\\|~[\w.-]*[/\\]|\.\.[/\\]|^\.?[/\\]|/(?:home|users|root|mnt|tmp)/",
+    r"\b[a-z][a-z0-9+.-]*:[/\\]|\\\\|~[\w.-]*[/\\]|\.\.[/\\]|(?:^|[\s:=|,;(\"'<])[/\\]\w",
     re.IGNORECASE,
 )
 

@@ -12,7 +12,7 @@ from huggingface_hub import DatasetCard
 from markdown_it import MarkdownIt
 from refusal import refuses
 
-from groundset.exports.card import markdown_text, public_model
+from groundset.exports.card import markdown_text, public_model, public_name
 from groundset.files import write_text
 from groundset.run.record import SELECTED
 from groundset.run.store import Review
@@ -120,6 +120,10 @@ def test_nothing_of_this_machine_is_published(push, tmp_path):
 )
 def test_models_are_published_without_paths(name, shown):
     assert public_model(name) == shown
+
+
+def test_places_in_the_given_folder_are_published():
+    assert public_name("docs/users/list.md") == "docs/users/list.md"
 
 
 def test_reviews_decide_what_is_published(card, tmp_path):

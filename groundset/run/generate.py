@@ -29,6 +29,7 @@ from groundset.retrieval.embed import Embedder, Reranker, open_embedder, open_re
 from groundset.run.attempts import Attempts
 from groundset.run.compiled import NONE, SHIPPED, Compiled, load_compiled, read_own
 from groundset.run.engine import RunJournal, Runner
+from groundset.run.folder import holds_run
 from groundset.run.given import hybrid, planned, read_questions, reranked, source_identity
 from groundset.run.options import JUDGE_LM, GenerateOptions
 from groundset.run.own import own_module, own_state
@@ -38,7 +39,7 @@ from groundset.run.recipes import RECIPES
 from groundset.run.record import library_versions, write_files
 from groundset.run.run import Run, edited, open_run
 from groundset.run.show import shortage, summary
-from groundset.run.store import Store, holds_run
+from groundset.run.store import Store
 from groundset.run.tracked import log_run
 from groundset.run.values import prices
 from groundset.tracking import Tracking, location
@@ -152,7 +153,8 @@ def _generate(options: GenerateOptions, *, hard: bool) -> tuple[RunJournal, bool
         for line in edited(Run(options.out)) if store else ():
             progress.note(line)
         identity = {"version": __version__, "documents": documents_digest(options)}
-        early = foreseen(options).compared()
+        # What the name or file of the model tells is found before it is opened.
+        early = options.resolved(**size_of(options.lm)).compared()
         if store:
             known = identity | {name: early[name] for name in early.keys() - _BY_MODEL}
             _check_same(options.out, store.meta("identity"), known)
@@ -199,16 +201,6 @@ def own_files(options: GenerateOptions) -> tuple[Compiled, Mapping[str, int]]:
         own_state(options.recipe, options.compiled)  # it takes --compiled itself
         return Compiled(), questions
     return read_own(options.compiled, options.tracking), questions
-
-
-def foreseen(options: GenerateOptions) -> Any:
-    """Return the options with the defaults of a model that is not opened, as far as its name or
-    file tells.
-
-    Raises:
-        InputError: the model cannot do what an option wants.
-    """
-    return options.resolved(**size_of(options.lm))
 
 
 def check_reads(model: str, guided: bool, compiled: Compiled) -> None:
@@ -312,7 +304,6 @@ def _begun(setup: _Setup, identity: Mapping[str, Any]) -> tuple[Corpus, Store]:
 def _run(setup: _Setup, questions: Mapping[str, int], corpus: Corpus, store: Store) -> bool:
     """Make the attempts; return whether all calls have ended."""
     options, journal, progress = setup.options, setup.journal, setup.progress
-    row = options.row
     index = prepared(corpus, setup.embedder, options.engine, store, progress, journal.stopped)
     # Guided programs search for nothing.
     search = index.search if setup.parser else hybrid(corpus, index)
@@ -325,12 +316,12 @@ def _run(setup: _Setup, questions: Mapping[str, int], corpus: Corpus, store: Sto
         pairs = Pairs(corpus.by_id, index.nearest, options.across_documents)
         plan = Plan(
             {chunk.chunk_id: chunk.passage for chunk in asked},
-            size=options.size or row.size or len(asked),
+            size=options.size or options.row.size or len(asked),
             mix=options.mix,
             kinds=options.kinds,
             seed=options.seed,
-            rounds=row.rounds,
-            once=row.once,
+            rounds=options.row.rounds,
+            once=options.row.once,
             partners=pairs.partners,
         )
     programs = _programs(setup, search)

@@ -20,9 +20,9 @@ from groundset.programs.forms import UNSURE
 from groundset.programs.stats import sight
 from groundset.programs.types import Chunk, Reject, StepRecord
 from groundset.retrieval.index import settled
+from groundset.run.folder import RECORD, REJECTS, SAMPLES
 from groundset.run.record import frequencies, listed, sample_row, verdicts_of
 from groundset.run.run import Run, open_run
-from groundset.run.store import RECORD, REJECTS, SAMPLES
 
 _MOST_PAIRS = 5  # of documents
 _REASONS = 3  # of each step

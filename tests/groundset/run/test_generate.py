@@ -21,11 +21,12 @@ from groundset.pages.report import report_page
 from groundset.programs.errors import GroundsetError, RunError, StateError
 from groundset.run.command import CommandOptions
 from groundset.run.command import generate as command
+from groundset.run.folder import DATABASE
 from groundset.run.generate import generate
 from groundset.run.record import SELECTED
 from groundset.run.run import Run, open_run
 from groundset.run.show import summary
-from groundset.run.store import DATABASE, Review, Store
+from groundset.run.store import Review, Store
 
 PARQUET_ROWS = groundset.rows.parquet_rows
 

@@ -14,13 +14,7 @@ from groundset.corpus.corpus import Corpus, documents_digest, read_corpus
 from groundset.models.open import Model, Parser, open_model, open_parser, size_of
 from groundset.options import option_name
 from groundset.printing import Progress, say
-from groundset.programs.errors import (
-    GroundsetError,
-    InputError,
-    RunError,
-    StateError,
-    TrackingError,
-)
+from groundset.programs.errors import GroundsetError, InputError, RunError, TrackingError
 from groundset.programs.guided import Guided
 from groundset.programs.heads import HeadJudge
 from groundset.programs.recipe import Search
@@ -101,12 +95,20 @@ class _Setup(NamedTuple):
             role: {"name": each.name, "sha256": each.sha256} for role, each in found.items() if each
         }
 
-    def is_by_head(self, step: str) -> bool:
-        """Return whether a fitted head judges in a step that has one."""
+    @property
+    def heads(self) -> dict[str, HeadJudge]:
+        """Return the fitted heads that judge, by their step."""
         options = self.options
-        if step == "score":
-            return options.row.judges_chunks and options.chunk_critic == "head"
-        return options.critic == "head" if step == "judge" else bool(options.guided)
+        judges = {
+            "score": options.row.judges_chunks and options.chunk_critic == "head",
+            "judge": options.critic == "head",
+            "grounding": options.guided,
+        }
+        return {
+            step: HeadJudge(step, heads, self.embedder)
+            for step, heads in self.compiled.heads.items()
+            if judges[step]
+        }
 
     def record(self) -> dict[str, Any]:
         """Return the entries of ``run.json`` on what a run is made with."""
@@ -123,22 +125,9 @@ class _Setup(NamedTuple):
                 "prompts": dict(compiled.prompts),
                 "sha256": compiled.digest,
             },
-            "thresholds": {
-                step: heads.threshold
-                for step, heads in compiled.heads.items()
-                if self.is_by_head(step)
-            },
+            "thresholds": {step: each.heads.threshold for step, each in self.heads.items()},
             "versions": library_versions(),
         }
-
-    def head(self, step: str) -> HeadJudge:
-        """Return the fitted judge of a step."""
-        if step not in self.compiled.heads:
-            raise StateError(
-                f"no fitted classifier judges the step {step}; let a language model judge"
-                " (--critic lm)"
-            )
-        return HeadJudge(step, self.compiled.heads[step], self.embedder)
 
 
 def _generate(options: GenerateOptions, *, hard: bool) -> tuple[RunJournal, bool]:
@@ -258,7 +247,7 @@ def _open_models(
 
 def _used(own: Compiled, setup: _Setup) -> str:
     """Return in one line what of the user's states and heads takes effect."""
-    heads = [f"the head of {name}" for name in own.heads if setup.is_by_head(name)]
+    heads = [f"the head of {name}" for name in setup.heads if name in own.heads]
     used = ", ".join([*own.states, *heads]) or "nothing differs from what is shipped"
     left_out = ", ".join(f"{count} of {name}" for name, count in own.blank.items())
     blank = f"; demos left out that show no output: {left_out}" if left_out else ""
@@ -381,22 +370,21 @@ def _check_same(out: Path, stored: Mapping[str, Any] | None, identity: Mapping[s
 
 def _programs(setup: _Setup, search: Search) -> dict[str, Any]:
     """Return the programs of the recipe with their compiled states, judges and critic."""
-    options, parser = setup.options, setup.parser
-    score = setup.head("score") if setup.is_by_head("score") else None
-    judge: Any = setup.head("judge") if options.critic == "head" else None
+    options, parser, heads = setup.options, setup.parser, setup.heads
+    score, judge = heads.get("score"), heads.get("judge")
     if options.critic not in ("head", "lm"):
         judge = own_module(str(options.critic), "--critic")
     if parser is None:
         values = {**dict(options), "search": search, "users": options.asking}
         programs: dict[str, Any] = options.row.build(values)
     else:
-        programs = {"": Guided(parser, judge, setup.head("grounding"))}
+        programs = {"": Guided(parser, judge, heads["grounding"])}
     setup.compiled.apply(programs.values())
     for program in programs.values():
         program = getattr(program, "program", program)  # of the user
-        if judge is not None and not hasattr(program, "judge"):
-            raise InputError(f"--critic: {options.recipe} has no attribute `judge`")
         if judge is not None:
+            if not hasattr(program, "judge"):
+                raise InputError(f"--critic: {options.recipe} has no attribute `judge`")
             program.judge = judge
         if score is not None or not options.row.judges_chunks:
             program.score_chunk = score

@@ -132,7 +132,7 @@ class _Setup(NamedTuple):
 
 def _generate(options: GenerateOptions, *, hard: bool) -> tuple[RunJournal, bool]:
     """Set a run up and make it; return its journal, and whether all calls ended."""
-    journal = RunJournal(calls=options.budget_calls, tokens=options.budget_tokens)
+    journal = RunJournal(options.budget_calls)
     if options.track:
         location(options.tracking)  # a wrong address is refused before anything is made
     own, questions = own_files(options)  # likewise
@@ -330,8 +330,8 @@ def _run(setup: _Setup, questions: Mapping[str, int], corpus: Corpus, store: Sto
         status = runner.run()
         if status == "short":
             reason = shortage(plan.quotas, plan.accepted)
-        elif journal.ended_by:
-            reason = f"the budget ({journal.ended_by}) ended the run"
+        elif status == "budget":
+            reason = f"the budget (--budget-calls {options.budget_calls}) ended the run"
         return runner.has_ended
     except GroundsetError as error:
         reason = str(error)

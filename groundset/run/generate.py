@@ -212,24 +212,19 @@ def _open_models(
 ) -> _Setup:
     """Open the models of a run, and resolve the options that the language model decides."""
     progress.phase(f"Opening {options.lm}")
-    shared: dict[str, Any] = {
-        name: getattr(options, name) for name in ("workers", "timeout", "retries", "verbose")
-    }
+    shared = options.model_dump(include={"workers", "timeout", "retries", "verbose"})
     shared |= {"journal": journal, "notify": progress.note, "shipped": options.compiled != NONE}
     lm = stack.enter_context(open_model(options.lm, adapters=own.adapters, **shared))
-    critic = (
-        stack.enter_context(open_model(options.critic_lm, **shared)) if options.critic_lm else None
-    )
+    critic = None
+    if options.critic_lm:
+        critic = stack.enter_context(open_model(options.critic_lm, **shared))
     names = (lm.name, critic.name if critic else "")
     which = options.compiled if options.recipe in RECIPES else NONE
     compiled, judge = load_compiled(which, *names, own), own.states.get("judge")
     # A judge that was compiled for the model serves; a guided one has its head, which knows its
     # questions better than the shipped weights do, unless the user compiled another.
-    reads = (
-        judge
-        and options.critic is None
-        and judge != load_compiled(SHIPPED, *names).states.get("judge")
-    )
+    shipped = load_compiled(SHIPPED, *names).states.get("judge")
+    reads = judge and judge != shipped and options.critic is None
     if options.questions:
         check_reads(lm.name, lm.guided, compiled)
     options = options.resolved(guided=lm.guided, small=lm.small)
@@ -260,9 +255,8 @@ def _told(options: GenerateOptions, lm: Model, critic: Model | None) -> str:
         return f"{lm.name} reads and answers your questions"
     if options.recipe not in RECIPES:
         return f"{options.recipe}, your own program, asks and judges; by default with {lm.name}"
-    writes = "writes the questions"
-    if options.guided:
-        writes = "completes questions that a parser begins (--guided)"
+    guided = "completes questions that a parser begins (--guided)"
+    writes = guided if options.guided else "writes the questions"
     by = {"head": "fitted classifiers judge", "lm": f"{(critic or lm).name} judges"}
     judges = by.get(str(options.critic), f"{options.critic} judges")
     total = sum(options.mix.values())

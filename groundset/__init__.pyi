@@ -221,7 +221,6 @@ def generate(
     timeout: float = ...,
     retries: int = ...,
     budget_calls: int | None = ...,
-    budget_tokens: int | None = ...,
     price: str | None = ...,
     track: bool = ...,
     track_texts: bool = ...,

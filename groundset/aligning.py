@@ -32,10 +32,11 @@ from groundset.programs.languages import LANGUAGES
 from groundset.programs.text import INSIDE_WORD, blanked, share
 from groundset.programs.types import Chunk, Document, Reject, Sample
 from groundset.retrieval import embed
+from groundset.run.folder import check_new
 from groundset.run.preparing import save_ranked
 from groundset.run.record import verdicts_of
 from groundset.run.run import Run, open_run
-from groundset.run.store import REFUSED, check_new
+from groundset.run.store import REFUSED
 
 STATUSES: Mapping[str, str] = {  # what has changed least comes first
     "same": "the same text at the same place",

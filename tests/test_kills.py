@@ -19,8 +19,8 @@ import pytest
 from model_server import serving
 from scripted import step_of
 
+from groundset.run.folder import DATABASE
 from groundset.run.run import open_run
-from groundset.run.store import DATABASE
 
 sys.path.append(str(Path(__file__).parent / "groundset" / "run"))
 

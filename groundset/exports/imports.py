@@ -34,9 +34,9 @@ from groundset.rows import (
     parquet_rows,
     required,
 )
+from groundset.run.folder import check_new
 from groundset.run.preparing import save_ranked
 from groundset.run.run import Run
-from groundset.run.store import check_new
 
 # Files of questions and of chunks, and how their rows are read.
 _TABLES = {

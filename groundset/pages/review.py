@@ -37,9 +37,10 @@ from groundset.programs.errors import GroundsetError, InputError
 from groundset.programs.forms import UNSURE
 from groundset.programs.text import one_line
 from groundset.programs.types import Sample
+from groundset.run.folder import DATABASE
 from groundset.run.record import latest_reviews, write_files
 from groundset.run.run import Run, open_run
-from groundset.run.store import DATABASE, Review, Store
+from groundset.run.store import Review, Store
 
 _HOST = "127.0.0.1"
 _MAX_BODY = 100_000  # bytes

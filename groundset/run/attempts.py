@@ -3,6 +3,7 @@
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import zip_longest
 from typing import Any
 
 import dspy
@@ -135,10 +136,8 @@ class Attempts:
         made from.
         """
         ids = list(made.context_ids) or [task.chunks[place] for place in made.needed]
-        groups = tuple(
-            tuple(dict.fromkeys((own, *others)))
-            for own, others in zip(ids, made.alternatives, strict=False)
-        ) or tuple((chunk_id,) for chunk_id in ids)
+        served = zip_longest(ids, made.alternatives, fillvalue=())
+        groups = tuple(tuple(dict.fromkeys((own, *others))) for own, others in served)
         read = [reading["chunk_id"] for reading in made.metadata.get("readings", ())]
         contexts = tuple(self.corpus.by_id[chunk_id] for chunk_id in ids or read or task.chunks)
         # A table may state its questions in several languages.

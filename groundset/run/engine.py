@@ -1,6 +1,5 @@
 """The engine of a run: attempts in threads, and the decision on each in the main thread."""
 
-import json
 import queue
 import signal
 import threading
@@ -49,26 +48,21 @@ class RunJournal:
     budget is used up.
     """
 
-    def __init__(self, *, calls: int | None = None, tokens: int | None = None) -> None:
-        """Begin without a store; the budgets count the calls of all processes, None is no limit."""
+    def __init__(self, budget: int | None = None) -> None:
+        """Begin without a store; the budget counts the calls of all processes, None is no limit."""
         self.began = datetime.now(UTC)
-        self._limits = {"calls": calls, "tokens": tokens}
-        self._used = {"calls": 0, "tokens": 0}
+        self._budget, self._calls = budget, 0
         self._guard = threading.Lock()
         self.stopped = (
             threading.Event()
         )  # no call may begin, and every attempt ends after its running one
         self._store: Store | None = None
         self.signal: int | None = None  # that stopped the run
-        self.ended_by: str | None = None  # a budget
+        self.is_used_up = False  # the budget
 
     def attach(self, store: Store) -> None:
         """Keep calls in a store from now on, and count those that it has."""
-        self._store, usage = store, store.usage()
-        self._used = {
-            "calls": usage["calls"],
-            "tokens": usage["prompt_tokens"] + usage["generated_tokens"],
-        }
+        self._store, self._calls = store, store.usage()["calls"]
 
     def get(self, key: str) -> str | None:
         """Return the response of a finished call, None if the call may be made.
@@ -79,23 +73,22 @@ class RunJournal:
         response = self._store.get(key) if self._store else None
         if response is None:
             with self._guard:
-                for name, limit in self._limits.items():
-                    is_used_up = limit is not None and self._used[name] >= limit
-                    if is_used_up and not self.stopped.is_set():
-                        self.ended_by = f"--budget-{name} {limit}"
-                        self.stopped.set()
+                if (
+                    self._budget is not None
+                    and self._calls >= self._budget
+                    and not self.stopped.is_set()
+                ):
+                    self.is_used_up = True
+                    self.stopped.set()
                 if self.stopped.is_set():
                     raise RunStoppedError
-                self._used["calls"] += 1
+                self._calls += 1
         return response
 
     def put(self, key: str, response: str) -> None:
         """Keep a finished call."""
         if self._store:
             self._store.put(key, response)
-        counts = json.loads(response)
-        with self._guard:
-            self._used["tokens"] += counts["prompt_tokens"] + counts["generated_tokens"]
 
     @contextmanager
     def stopping_on_signals(self, say: Callable[[str], None], *, hard: bool) -> Iterator[None]:
@@ -181,7 +174,7 @@ class Runner:
             raise
         self._drain()  # what is nearly made is not thrown away
         self._journal.stopped.set()
-        if ending == "interrupted" and self._journal.ended_by and self._journal.signal is None:
+        if ending == "interrupted" and self._journal.is_used_up and self._journal.signal is None:
             ending = "budget"
         return "complete" if self._plan.missing <= 0 else ending
 

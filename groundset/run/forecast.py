@@ -14,13 +14,13 @@ from groundset.programs.given import no_question
 from groundset.programs.languages import ENGLISH, language_of
 from groundset.programs.stats import sight
 from groundset.run.compiled import load_compiled
-from groundset.run.generate import check_reads, foreseen, own_files
+from groundset.run.folder import holds_run
+from groundset.run.generate import check_reads, own_files
 from groundset.run.options import GenerateOptions
 from groundset.run.plan import quotas
 from groundset.run.preparing import askable
 from groundset.run.recipes import Cost
 from groundset.run.run import Run
-from groundset.run.store import holds_run
 from groundset.run.subjects import unasked
 from groundset.run.values import prices
 
@@ -39,11 +39,11 @@ def forecast(options: GenerateOptions) -> int:
     """
     own, questions = own_files(options)
     made = len(Run(options.out)) if options.out and holds_run(options.out) else 0
+    size = size_of(options.lm)
     if options.questions:
         name = parse_spec(options.lm).name
-        compiled = load_compiled(options.compiled, name, own=own)
-        check_reads(name, size_of(options.lm)["guided"], compiled)
-    options = foreseen(options)
+        check_reads(name, size["guided"], load_compiled(options.compiled, name, own=own))
+    options = options.resolved(**size)
     with Progress(quiet=options.quiet) as progress:
         progress.phase("Reading documents")
         corpus = read_corpus(options, notify=say, on_file=progress.advance)

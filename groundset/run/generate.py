@@ -14,13 +14,7 @@ from groundset.corpus.corpus import Corpus, documents_digest, read_corpus
 from groundset.models.open import Model, Parser, open_model, open_parser, size_of
 from groundset.options import option_name
 from groundset.printing import Progress, say
-from groundset.programs.errors import (
-    GroundsetError,
-    InputError,
-    RunError,
-    StateError,
-    TrackingError,
-)
+from groundset.programs.errors import GroundsetError, InputError, RunError, TrackingError
 from groundset.programs.guided import Guided
 from groundset.programs.heads import HeadJudge
 from groundset.programs.recipe import Search
@@ -29,6 +23,7 @@ from groundset.retrieval.embed import Embedder, Reranker, open_embedder, open_re
 from groundset.run.attempts import Attempts
 from groundset.run.compiled import NONE, SHIPPED, Compiled, load_compiled, read_own
 from groundset.run.engine import RunJournal, Runner
+from groundset.run.folder import holds_run
 from groundset.run.given import hybrid, planned, read_questions, reranked, source_identity
 from groundset.run.options import JUDGE_LM, GenerateOptions
 from groundset.run.own import own_module, own_state
@@ -38,7 +33,7 @@ from groundset.run.recipes import RECIPES
 from groundset.run.record import library_versions, write_files
 from groundset.run.run import Run, edited, open_run
 from groundset.run.show import shortage, summary
-from groundset.run.store import Store, holds_run
+from groundset.run.store import Store
 from groundset.run.tracked import log_run
 from groundset.run.values import prices
 from groundset.tracking import Tracking, location
@@ -100,12 +95,20 @@ class _Setup(NamedTuple):
             role: {"name": each.name, "sha256": each.sha256} for role, each in found.items() if each
         }
 
-    def is_by_head(self, step: str) -> bool:
-        """Return whether a fitted head judges in a step that has one."""
+    @property
+    def heads(self) -> dict[str, HeadJudge]:
+        """Return the fitted heads that judge, by their step."""
         options = self.options
-        if step == "score":
-            return options.row.judges_chunks and options.chunk_critic == "head"
-        return options.critic == "head" if step == "judge" else bool(options.guided)
+        judges = {
+            "score": options.row.judges_chunks and options.chunk_critic == "head",
+            "judge": options.critic == "head",
+            "grounding": options.guided,
+        }
+        return {
+            step: HeadJudge(step, heads, self.embedder)
+            for step, heads in self.compiled.heads.items()
+            if judges[step]
+        }
 
     def record(self) -> dict[str, Any]:
         """Return the entries of ``run.json`` on what a run is made with."""
@@ -122,27 +125,14 @@ class _Setup(NamedTuple):
                 "prompts": dict(compiled.prompts),
                 "sha256": compiled.digest,
             },
-            "thresholds": {
-                step: heads.threshold
-                for step, heads in compiled.heads.items()
-                if self.is_by_head(step)
-            },
+            "thresholds": {step: each.heads.threshold for step, each in self.heads.items()},
             "versions": library_versions(),
         }
-
-    def head(self, step: str) -> HeadJudge:
-        """Return the fitted judge of a step."""
-        if step not in self.compiled.heads:
-            raise StateError(
-                f"no fitted classifier judges the step {step}; let a language model judge"
-                " (--critic lm)"
-            )
-        return HeadJudge(step, self.compiled.heads[step], self.embedder)
 
 
 def _generate(options: GenerateOptions, *, hard: bool) -> tuple[RunJournal, bool]:
     """Set a run up and make it; return its journal, and whether all calls ended."""
-    journal = RunJournal(calls=options.budget_calls, tokens=options.budget_tokens)
+    journal = RunJournal(options.budget_calls)
     if options.track:
         location(options.tracking)  # a wrong address is refused before anything is made
     own, questions = own_files(options)  # likewise
@@ -152,7 +142,8 @@ def _generate(options: GenerateOptions, *, hard: bool) -> tuple[RunJournal, bool
         for line in edited(Run(options.out)) if store else ():
             progress.note(line)
         identity = {"version": __version__, "documents": documents_digest(options)}
-        early = foreseen(options).compared()
+        # What the name or file of the model tells is found before it is opened.
+        early = options.resolved(**size_of(options.lm)).compared()
         if store:
             known = identity | {name: early[name] for name in early.keys() - _BY_MODEL}
             _check_same(options.out, store.meta("identity"), known)
@@ -201,16 +192,6 @@ def own_files(options: GenerateOptions) -> tuple[Compiled, Mapping[str, int]]:
     return read_own(options.compiled, options.tracking), questions
 
 
-def foreseen(options: GenerateOptions) -> Any:
-    """Return the options with the defaults of a model that is not opened, as far as its name or
-    file tells.
-
-    Raises:
-        InputError: the model cannot do what an option wants.
-    """
-    return options.resolved(**size_of(options.lm))
-
-
 def check_reads(model: str, guided: bool, compiled: Compiled) -> None:
     """Check that a model can judge the user's own questions.
 
@@ -231,24 +212,19 @@ def _open_models(
 ) -> _Setup:
     """Open the models of a run, and resolve the options that the language model decides."""
     progress.phase(f"Opening {options.lm}")
-    shared: dict[str, Any] = {
-        name: getattr(options, name) for name in ("workers", "timeout", "retries", "verbose")
-    }
+    shared = options.model_dump(include={"workers", "timeout", "retries", "verbose"})
     shared |= {"journal": journal, "notify": progress.note, "shipped": options.compiled != NONE}
     lm = stack.enter_context(open_model(options.lm, adapters=own.adapters, **shared))
-    critic = (
-        stack.enter_context(open_model(options.critic_lm, **shared)) if options.critic_lm else None
-    )
+    critic = None
+    if options.critic_lm:
+        critic = stack.enter_context(open_model(options.critic_lm, **shared))
     names = (lm.name, critic.name if critic else "")
     which = options.compiled if options.recipe in RECIPES else NONE
     compiled, judge = load_compiled(which, *names, own), own.states.get("judge")
     # A judge that was compiled for the model serves; a guided one has its head, which knows its
     # questions better than the shipped weights do, unless the user compiled another.
-    reads = (
-        judge
-        and options.critic is None
-        and judge != load_compiled(SHIPPED, *names).states.get("judge")
-    )
+    shipped = load_compiled(SHIPPED, *names).states.get("judge")
+    reads = judge and judge != shipped and options.critic is None
     if options.questions:
         check_reads(lm.name, lm.guided, compiled)
     options = options.resolved(guided=lm.guided, small=lm.small)
@@ -266,7 +242,7 @@ def _open_models(
 
 def _used(own: Compiled, setup: _Setup) -> str:
     """Return in one line what of the user's states and heads takes effect."""
-    heads = [f"the head of {name}" for name in own.heads if setup.is_by_head(name)]
+    heads = [f"the head of {name}" for name in setup.heads if name in own.heads]
     used = ", ".join([*own.states, *heads]) or "nothing differs from what is shipped"
     left_out = ", ".join(f"{count} of {name}" for name, count in own.blank.items())
     blank = f"; demos left out that show no output: {left_out}" if left_out else ""
@@ -279,9 +255,8 @@ def _told(options: GenerateOptions, lm: Model, critic: Model | None) -> str:
         return f"{lm.name} reads and answers your questions"
     if options.recipe not in RECIPES:
         return f"{options.recipe}, your own program, asks and judges; by default with {lm.name}"
-    writes = "writes the questions"
-    if options.guided:
-        writes = "completes questions that a parser begins (--guided)"
+    guided = "completes questions that a parser begins (--guided)"
+    writes = guided if options.guided else "writes the questions"
     by = {"head": "fitted classifiers judge", "lm": f"{(critic or lm).name} judges"}
     judges = by.get(str(options.critic), f"{options.critic} judges")
     total = sum(options.mix.values())
@@ -312,7 +287,6 @@ def _begun(setup: _Setup, identity: Mapping[str, Any]) -> tuple[Corpus, Store]:
 def _run(setup: _Setup, questions: Mapping[str, int], corpus: Corpus, store: Store) -> bool:
     """Make the attempts; return whether all calls have ended."""
     options, journal, progress = setup.options, setup.journal, setup.progress
-    row = options.row
     index = prepared(corpus, setup.embedder, options.engine, store, progress, journal.stopped)
     # Guided programs search for nothing.
     search = index.search if setup.parser else hybrid(corpus, index)
@@ -325,12 +299,12 @@ def _run(setup: _Setup, questions: Mapping[str, int], corpus: Corpus, store: Sto
         pairs = Pairs(corpus.by_id, index.nearest, options.across_documents)
         plan = Plan(
             {chunk.chunk_id: chunk.passage for chunk in asked},
-            size=options.size or row.size or len(asked),
+            size=options.size or options.row.size or len(asked),
             mix=options.mix,
             kinds=options.kinds,
             seed=options.seed,
-            rounds=row.rounds,
-            once=row.once,
+            rounds=options.row.rounds,
+            once=options.row.once,
             partners=pairs.partners,
         )
     programs = _programs(setup, search)
@@ -350,8 +324,8 @@ def _run(setup: _Setup, questions: Mapping[str, int], corpus: Corpus, store: Sto
         status = runner.run()
         if status == "short":
             reason = shortage(plan.quotas, plan.accepted)
-        elif journal.ended_by:
-            reason = f"the budget ({journal.ended_by}) ended the run"
+        elif status == "budget":
+            reason = f"the budget (--budget-calls {options.budget_calls}) ended the run"
         return runner.has_ended
     except GroundsetError as error:
         reason = str(error)
@@ -390,22 +364,21 @@ def _check_same(out: Path, stored: Mapping[str, Any] | None, identity: Mapping[s
 
 def _programs(setup: _Setup, search: Search) -> dict[str, Any]:
     """Return the programs of the recipe with their compiled states, judges and critic."""
-    options, parser = setup.options, setup.parser
-    score = setup.head("score") if setup.is_by_head("score") else None
-    judge: Any = setup.head("judge") if options.critic == "head" else None
+    options, parser, heads = setup.options, setup.parser, setup.heads
+    score, judge = heads.get("score"), heads.get("judge")
     if options.critic not in ("head", "lm"):
         judge = own_module(str(options.critic), "--critic")
     if parser is None:
         values = {**dict(options), "search": search, "users": options.asking}
         programs: dict[str, Any] = options.row.build(values)
     else:
-        programs = {"": Guided(parser, judge, setup.head("grounding"))}
+        programs = {"": Guided(parser, judge, heads["grounding"])}
     setup.compiled.apply(programs.values())
     for program in programs.values():
         program = getattr(program, "program", program)  # of the user
-        if judge is not None and not hasattr(program, "judge"):
-            raise InputError(f"--critic: {options.recipe} has no attribute `judge`")
         if judge is not None:
+            if not hasattr(program, "judge"):
+                raise InputError(f"--critic: {options.recipe} has no attribute `judge`")
             program.judge = judge
         if score is not None or not options.row.judges_chunks:
             program.score_chunk = score

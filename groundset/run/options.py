@@ -208,9 +208,6 @@ class GenerateOptions(CorpusOptions):
     budget_calls: int | None = option(
         None, "End the run after this many calls; a larger budget goes on.", ge=1, free=True
     )
-    budget_tokens: int | None = option(
-        None, "The same for tokens; calls in flight may exceed it.", ge=1, free=True
-    )
     price: str | None = option(
         None,
         "Prices of a million prompt and generated tokens, such as 0.5,1.5, to show costs.",

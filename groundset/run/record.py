@@ -9,7 +9,8 @@ from typing import Any
 from groundset import __version__
 from groundset.files import json_text, write_rows, write_text
 from groundset.programs.types import Reject, Sample
-from groundset.run.store import RECORD, REJECTS, SAMPLES, Attempt, Review, State, Store
+from groundset.run.folder import RECORD, REJECTS, SAMPLES
+from groundset.run.store import Attempt, Review, State, Store
 
 _LIBRARIES = (
     "dspy",

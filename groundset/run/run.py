@@ -15,6 +15,7 @@ from groundset.files import json_line, whole_file, whole_folder
 from groundset.printing import say
 from groundset.programs.errors import RunError
 from groundset.programs.types import Chunk, Document, Reject, Sample
+from groundset.run.folder import DATABASE, SAMPLES, VECTORS, check_new, damaged
 from groundset.run.record import (
     UNKNOWN,
     counts,
@@ -25,17 +26,7 @@ from groundset.run.record import (
     samples_in,
     write_files,
 )
-from groundset.run.store import (
-    DATABASE,
-    SAMPLES,
-    VECTORS,
-    Attempt,
-    Result,
-    Review,
-    Store,
-    check_new,
-    damaged,
-)
+from groundset.run.store import Attempt, Result, Review, Store
 
 if TYPE_CHECKING:
     import pandas as pd

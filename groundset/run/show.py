@@ -20,9 +20,9 @@ from groundset.programs.forms import UNSURE
 from groundset.programs.stats import sight
 from groundset.programs.types import Chunk, Reject, StepRecord
 from groundset.retrieval.index import settled
+from groundset.run.folder import RECORD, REJECTS, SAMPLES
 from groundset.run.record import frequencies, listed, sample_row, verdicts_of
 from groundset.run.run import Run, open_run
-from groundset.run.store import RECORD, REJECTS, SAMPLES
 
 _MOST_PAIRS = 5  # of documents
 _REASONS = 3  # of each step
@@ -119,18 +119,18 @@ def contradictions(run: Run) -> list[dict[str, Any]]:
     """Return the pairs of documents, by their paths, that answer a question differently, and how
     many questions; those with most come first.
     """
-    pairs: Counter[tuple[str, str]] = Counter()
+    pairs: Counter[tuple[str, ...]] = Counter()
     for sample in run.samples:
         found = set()
         for each in sample.variants:
             # Imported sets may mean something else by this name.
-            if each.get("chunk_id") in run.chunks:
-                own, other = sample.contexts[each.get("place", 0)], run.chunks[each["chunk_id"]]
-                found.add((min(own.path, other.path), max(own.path, other.path)))
-        pairs.update((first, second) for first, second in found if first != second)
+            if other := run.chunks.get(each.get("chunk_id", "")):
+                own = sample.contexts[each.get("place", 0)]
+                found.add(tuple(sorted({own.path, other.path})))
+        pairs.update(paths for paths in found if len(paths) > 1)
     return [
-        {"first": first, "second": second, "questions": count}
-        for (first, second), count in pairs.most_common()
+        {"first": paths[0], "second": paths[1], "questions": count}
+        for paths, count in pairs.most_common()
     ]
 
 
@@ -161,9 +161,7 @@ class ShowOptions(Options):
 
     run: Path = RUN
     rejects: bool = option(False, "Show what was refused.")
-    step: tuple[str, ...] = option(
-        (), "With --rejects: only those of this step. Repeatable.", metavar="STEP"
-    )
+    step: tuple[str, ...] = option((), "Show what this step refused. Repeatable.", metavar="STEP")
     id: str | None = option(None, "Show the samples whose id begins with this.", metavar="ID")
     limit: int | None = option(None, "Show at most this many.", metavar="N", ge=1)
     trail: bool = option(False, "Also show what each step said.")
@@ -176,13 +174,11 @@ def show(options: ShowOptions) -> None:
     Raises:
         InputError: an option is wrong, or the folder holds no run.
     """
-    if options.id and options.rejects:
-        raise InputError("--id: not together with --rejects")
-    if options.step and not options.rejects:
-        raise InputError("--step: only with --rejects")
+    kind = "rejects" if options.rejects or options.step else "samples"
+    if options.id and kind == "rejects":
+        raise InputError("--id: not together with --rejects or --step")
     run = open_run(options.run)
-    kind = "rejects" if options.rejects else "samples"
-    found = _rejects(run, options) if options.rejects else _samples(run, options)
+    found = _rejects(run, options) if kind == "rejects" else _samples(run, options)
     entries = islice(found, options.limit)
     if options.as_json:
         rows = [entry.row for entry in entries]

@@ -1,5 +1,4 @@
-"""The folder of a run: its files, the lock of the one process that works on it, and its database of
-four tables.
+"""The database of a run: four tables.
 
 | table | what it holds |
 |---|---|
@@ -23,19 +22,15 @@ from pathlib import Path
 from typing import Any, Literal, NamedTuple, Self, TypeVar
 
 import numpy as np
-from filelock import FileLock, Timeout
+from filelock import FileLock
 from pydantic import BaseModel, ConfigDict, Field
 
-from groundset.files import is_leftover, json_text, whole_file, why_not_made
+from groundset.files import json_text, whole_file
 from groundset.programs.errors import InputError, RunError
 from groundset.programs.types import Reject, Sample, StepRecord
+from groundset.run.folder import DATABASE, check_links, check_run, damaged, locked
 
-DATABASE, VECTORS, CORPUS = "run.sqlite", "vectors.npy", "corpus"
-RECORD, SAMPLES, REJECTS = "run.json", "samples.jsonl", "rejects.jsonl"
 REFUSED = "refused"  # the step of a lost sample that a reviewer had refused
-_LOCK = ".lock"
-_FILES = (_LOCK, VECTORS, *(DATABASE + suffix for suffix in ("", "-wal", "-shm", "-journal")))
-
 State = Literal["accepted", "surplus", "unsure", "refused"]
 _Value = TypeVar("_Value")
 _APPLICATION, _VERSION = (
@@ -156,8 +151,8 @@ class Store(AbstractContextManager["Store"]):
             RunError: another process works on it, or it cannot be written.
         """
         folder.mkdir(parents=True, exist_ok=True)
-        _check_links(folder)
-        lock = _locked(folder)
+        check_links(folder)
+        lock = locked(folder)
         try:
             if (folder / DATABASE).exists():
                 raise RunError(
@@ -202,8 +197,8 @@ class Store(AbstractContextManager["Store"]):
             InputError: the folder holds no run, or one of another version.
             RunError: another process works on it, or it is damaged.
         """
-        _check_run(folder)
-        lock = _locked(folder)
+        check_run(folder)
+        lock = locked(folder)
         try:
             return cls(folder / DATABASE, lock=lock)._checked()
         except BaseException:
@@ -218,7 +213,7 @@ class Store(AbstractContextManager["Store"]):
             InputError: the folder holds no run, or one of another version.
             RunError: it is damaged.
         """
-        _check_run(folder)
+        check_run(folder)
         return cls(folder / DATABASE, read_only=True)._checked()
 
     def _checked(self) -> Self:
@@ -366,100 +361,6 @@ class Store(AbstractContextManager["Store"]):
                 if code in _ACCESS:
                     raise RunError(f"{self.path}: {error}") from error
                 raise damaged(self.path, str(error)) from error
-
-
-def holds_run(folder: Path) -> bool:
-    """Return whether a folder holds a run; a run can be begun where it holds none.
-
-    Raises:
-        InputError: it holds other files, is no folder, or cannot be created or written; the message
-            names ``--out``.
-    """
-    reason = (
-        "is a file, not a folder"
-        if folder.exists() and not folder.is_dir()
-        else why_not_made(folder)
-    )
-    if reason:
-        raise InputError(f"--out {folder}: {reason}")
-    names = {path.name for path in folder.glob("*") if not is_leftover(path.name)}
-    # A process that was killed before it wrote the database has left a corpus, or an empty log.
-    if DATABASE not in names and (others := sorted(names - {CORPUS, *_FILES})):
-        raise InputError(
-            f"--out {folder}: holds other files ({', '.join(others[:3])}) and no run; name a new"
-            " folder"
-        )
-    return DATABASE in names
-
-
-def check_new(folder: Path) -> None:
-    """Check that a folder can become a new run.
-
-    Raises:
-        InputError: it holds a run, or see :func:`holds_run`.
-    """
-    if holds_run(folder):
-        raise InputError(f"--out {folder}: holds a run already; name a new folder")
-
-
-def _check_links(folder: Path) -> None:
-    """Check that nothing in a run folder leads elsewhere: links in a stranger's folder could
-    overwrite any file.
-
-    Raises:
-        InputError: a file is a link or a device; the message names it.
-        OSError: the folder cannot be read.
-    """
-    corpus = folder / CORPUS
-    for path in (corpus, *corpus.glob("*"), *(folder / name for name in _FILES)):
-        if path.is_symlink() or (path.exists() and not (path.is_file() or path == corpus)):
-            raise InputError(
-                f"{path} is a symbolic link or no regular file; replace it with a copy"
-            )
-
-
-def damaged(path: Path, how: str = "") -> RunError:
-    """Return the error for a damaged file of a run; ``how`` says in a few words what is wrong."""
-    return RunError(
-        f"{path} is damaged{how and f' ({how})'}; keep a copy and begin again in another folder"
-    )
-
-
-def _check_run(folder: Path) -> None:
-    """Check that a folder has the files of a run.
-
-    Raises:
-        InputError: it has not, or one leads elsewhere.
-    """
-    try:
-        if not (folder / DATABASE).is_file():
-            reason = (
-                f"is not the folder of a run: it has no {DATABASE}"
-                if folder.exists()
-                else "does not exist"
-            )
-            raise InputError(f"{folder} {reason}; name a folder made by `groundset generate`")
-        _check_links(folder)
-    except OSError as error:
-        raise InputError(f"{folder} cannot be read: {error.strerror}") from error
-
-
-def _locked(folder: Path) -> FileLock:
-    """Return the acquired lock of a run; the operating system releases it when the process dies.
-
-    Raises:
-        RunError: another process holds the lock, or the folder cannot be written.
-    """
-    lock = FileLock(folder / _LOCK)
-    try:
-        lock.acquire(timeout=0)
-    except Timeout as error:
-        raise RunError(
-            f"another process is working on {folder}; wait for it, or name another --out"
-        ) from error
-    except OSError as error:
-        raise RunError(f"{folder} cannot be written: {error.strerror or error}") from error
-    return lock
 
 
 def _attempt(

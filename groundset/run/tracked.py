@@ -4,10 +4,10 @@ from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime
 from typing import Any
 
+from groundset.run.folder import RECORD, SAMPLES
 from groundset.run.options import GenerateOptions
 from groundset.run.record import question_row
 from groundset.run.run import Run
-from groundset.run.store import RECORD, SAMPLES
 from groundset.tracking import RUNS, Entry, Rows, Tracking
 
 

@@ -25,17 +25,14 @@ def parse_mix(value: Any) -> Any:
     """
     if not isinstance(value, str):
         return value
-    weights: dict[str, float] = {}
+    weights: dict[str, str] = {}
     for part in value.split(","):
         name, sign, weight = (piece.strip() for piece in part.partition("="))
         if not sign or name in weights:
             raise ValueError(
                 f"{part.strip()!r} is not of the form NAME=WEIGHT, each name once, such as simple=2"
             )
-        try:
-            weights[name] = float(weight)
-        except ValueError:
-            raise ValueError(f"the weight of {name} is not a number: {weight!r}") from None
+        weights[name] = weight
     return weights
 
 

@@ -14,8 +14,8 @@ from refusal import refuses
 from groundset.pages import review as command
 from groundset.pages.review import make_app, serving
 from groundset.pages.verdicts import in_review_order
+from groundset.run.folder import DATABASE
 from groundset.run.run import Run
-from groundset.run.store import DATABASE
 
 TOKEN = "token"
 

@@ -90,9 +90,8 @@ def test_json_is_for_programs(run, capsys):
     [
         ({"id": "x"}, "--id x: no sample"),
         ({"id": "s", "rejects": True}, "--id: not together with --rejects"),
-        ({"step": ("judge",)}, "--step: only with --rejects"),
         (
-            {"step": ("ask",), "rejects": True},
+            {"step": ("ask",)},
             "--step ask: it refused nothing; steps that did: judge, score",
         ),
     ],

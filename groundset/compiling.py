@@ -380,7 +380,6 @@ def _trained(task: CompileTask, model: str, options: CompileOptions, progress: P
         for each in (trained.before, trained.after)
     )
     figures = _compared(before, after, [row.document for row in test])
-    figures["seconds"] = trained.seconds
     report = Report(task.name, model, FINETUNE, figures, program=trained.predictor)
     report.weights = trained.file
     return report

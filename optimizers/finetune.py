@@ -76,7 +76,6 @@ class Trained(NamedTuple):
     predictor: dspy.Predict
     before: list[float]
     after: list[float]
-    seconds: float
 
 
 def turns_of(
@@ -123,11 +122,11 @@ def finetune(
     bare.demos, bare.config = [], {**bare.config, "adapter": predictor.name}
     trainer = _Adapting(weights, options, folder / "checkpoints")
     before = trainer.likelihoods(turns_of(predictor, measured, demos=True), finetuned=False)
-    seconds = trainer.learn(turns_of(bare, trainset), progress)
+    trainer.learn(turns_of(bare, trainset), progress)
     file = folder / "adapter.gguf"
     _write_adapter(trainer.model, trainer.architecture, file, weights.stem)
     after = trainer.likelihoods(turns_of(bare, measured), finetuned=True)
-    return Trained(file, bare, before, after, seconds)
+    return Trained(file, bare, before, after)
 
 
 class _Adapting(Trainer):
@@ -167,14 +166,13 @@ class _Adapting(Trainer):
         )
         self.remove_callback(PrinterCallback)
 
-    def learn(self, turns: Sequence[Turn], progress: Callable[[int, int, float], object]) -> float:
-        """Train on turns, from the last step that was saved whole; return the seconds since."""
+    def learn(self, turns: Sequence[Turn], progress: Callable[[int, int, float], object]) -> None:
+        """Train on turns, from the last step that was saved whole."""
         self.train_dataset = [self._row(turn) for turn in turns]
         self.add_callback(_Steps(progress))
         states = Path(self.args.output_dir).glob("checkpoint-*/trainer_state.json")
         last = max(states, key=lambda state: state.stat().st_mtime_ns, default=None)
-        made = self.train(resume_from_checkpoint=last and str(last.parent))
-        return float(made.metrics["train_runtime"])
+        self.train(resume_from_checkpoint=last and str(last.parent))
 
     def likelihoods(self, turns: Sequence[Turn], *, finetuned: bool) -> list[float]:
         """Return the geometric mean of the token probabilities of each completion, with or without
@@ -240,8 +238,7 @@ def _load(weights: Path, options: Training) -> tuple[Any, Any]:
     """
     from peft import LoraConfig, get_peft_model
 
-    with warnings.catch_warnings(), redirect_stderr(io.StringIO()):
-        warnings.simplefilter("ignore")
+    with warnings.catch_warnings(action="ignore"), redirect_stderr(io.StringIO()):
         source = {
             "pretrained_model_name_or_path": weights.parent,
             "gguf_file": weights.name,

@@ -203,10 +203,9 @@ def checked(files: Sequence[Path]) -> tuple[list[Row], list[str]]:
         if not lines:
             problems.append(f"{file}: no rows")
     splits: dict[str, Split] = {}
-    for _, row in found.values():
-        for source in row.sources:
-            if row.split:
-                splits.setdefault(source, row.split)
+    for _, row in reversed(found.values()):  # the first that tells counts
+        if row.split:
+            splits |= dict.fromkeys(row.sources, row.split)
     rows = []
     for where, row in found.values():
         known_split = next((splits[name] for name in row.sources if name in splits), None)

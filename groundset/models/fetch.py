@@ -63,7 +63,6 @@ _NAME = re.compile(
     r"hf/(?P<repo>\w[\w.-]*/\w[\w.-]*)/(?P<file>[\w ./+-]+\.gguf)(?:@(?P<revision>[\w./-]+))?",
     re.ASCII | re.IGNORECASE,
 )
-_SPLIT_MODEL = re.compile(r"-\d+-of-\d+\.gguf$", re.IGNORECASE)
 _MAX_REASON = 500  # characters
 # Until the Hub answers; on a slow connection it takes one or two, and a download has no limit.
 _SECONDS = 5.0
@@ -290,8 +289,6 @@ def parse_name(text: str) -> tuple[str, str, str]:
             f"{text[:_MAX_REASON]!r}: not a file of the Hugging Face Hub; use {HUB_FORM}, perhaps"
             " with @<revision>, or ./hf/… for a local file"
         )
-    if _SPLIT_MODEL.search(file):
-        raise UnknownModelError(f"{text}: one part of a split model; name a model in a single file")
     return repo, file, revision
 
 

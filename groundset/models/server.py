@@ -30,7 +30,7 @@ from dspy.utils import exceptions
 from groundset import privacy
 from groundset.models.dialect import Dialect
 from groundset.models.texts import Completions, ControlTokens
-from groundset.programs.errors import InputError, UnreachableModelError
+from groundset.programs.errors import UnreachableModelError
 
 KEY_VARIABLE = "GROUNDSET_API_KEY"
 _MAX_BYTES = 8 << 20  # of an answer; the longest completions have half a megabyte
@@ -284,9 +284,4 @@ def _with_reason(status: int, body: bytes) -> tuple[int, bytes]:
 
 
 def _key() -> str:
-    key = os.environ.get(KEY_VARIABLE, "").strip()
-    if not (key.isascii() and key.isprintable()):
-        raise InputError(
-            f"{KEY_VARIABLE} contains characters that no header can hold; set it again"
-        )
-    return key
+    return os.environ.get(KEY_VARIABLE, "").strip()

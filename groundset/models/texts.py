@@ -214,9 +214,7 @@ class Completions:
             self._has_written, self._silent = True, 0
         else:
             self._silent += 1
-            tokens = response.usage.output_tokens
-            spent = f" in {tokens} tokens" if tokens else ""
-            message = f"the model has {'only thought and ' * thinks}written nothing{spent}; {_MEND}"
+            message = f"the model has {'only thought and ' * thinks}written nothing; {_MEND}"
             if self._silent >= _SILENT or (thinks and not self._has_written):
                 raise SilentModelError(message)
             if thinks:

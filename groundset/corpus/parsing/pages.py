@@ -101,6 +101,13 @@ class _Margin(NamedTuple):
             parts += _WORDS.findall(part.casefold()) if number is None else [number - self.page]
         return parts
 
+    def is_apart(self, body: float) -> bool:
+        """Return whether it is a small line apart from the text, and no sentence."""
+        line = self.line
+        is_small = line.size < body or (line.size == body and not line.bold)
+        is_far = self.gap >= _GAP * line.size
+        return is_small and is_far and not _SENTENCE_END.search(line.text)
+
     def _page_number(self, text: str) -> int | None:
         found = _PAGE_NUMBER.fullmatch(text)
         if not found:
@@ -120,8 +127,7 @@ def body_size(pages: Sequence[Page]) -> float:
 def without_running_heads(pages: Sequence[Page]) -> tuple[list[Page], list[str]]:
     """Drop what in the margins is the same on most pages or counts with them, and name it."""
     margins = [margin for number, page in enumerate(pages, 1) for margin in _margins(page, number)]
-    heads = [*_shared(margins, len(pages)), *_varied(margins, pages)]
-    dropped = {(head.page, head.line) for head in heads}
+    dropped = {(head.page, head.line) for head in _heads(margins, pages)}
     kept = [
         page._replace(lines=[line for line in page.lines if (number, line) not in dropped])
         for number, page in enumerate(pages, 1)
@@ -201,27 +207,9 @@ def _is_most(pages: set[int], count: int) -> bool:
     return any(len(pages.intersection(part)) >= max(2, len(part) / 2) for part in parts)
 
 
-def _shared(margins: Sequence[_Margin], count: int) -> Iterator[_Margin]:
-    """Yield lines that are the same on most pages, but for a page number."""
-    pages = defaultdict[Hashable, set[int]](set)  # by words, and by words with page numbers
-
-    def marks(margin: _Margin) -> tuple[Hashable, Hashable]:
-        words = (part if isinstance(part, str) else "" for part in margin.parts)
-        return (margin.is_above, *words), (margin.is_above, *margin.parts)
-
-    for margin in margins:
-        for mark in marks(margin):
-            pages[mark].add(margin.page)
-    for margin in margins:
-        words, counted = marks(margin)
-        is_own = margin.parts == [0]  # the number of this page, and nothing else
-        if is_own or (_is_most(pages[words], count) and len(pages[counted]) > 1):
-            yield margin
-
-
-def _varied(margins: Sequence[_Margin], pages: Sequence[Page]) -> Iterator[_Margin]:
-    """Yield small lines apart from the text that share their place, and most of their words or the
-    name of a chapter, with lines of other pages.
+def _heads(margins: Sequence[_Margin], pages: Sequence[Page]) -> Iterator[_Margin]:
+    """Yield the numbers of pages, and lines that stand in their place on most pages, the same but
+    for a page number, or alike.
     """
     body = body_size(pages)
     headings = {
@@ -232,17 +220,21 @@ def _varied(margins: Sequence[_Margin], pages: Sequence[Page]) -> Iterator[_Marg
     }
     places: defaultdict[Hashable, list[_Margin]] = defaultdict(list)
     for margin in margins:
-        line = margin.line
-        is_small = line.size < body or (line.size == body and not line.bold)
-        if is_small and margin.gap >= _GAP * line.size and not _SENTENCE_END.search(line.text):
-            places[margin.is_above, round(line.bottom / 3), line.size].append(margin)
+        places[margin.is_above, round(margin.line.bottom / 3), margin.line.size].append(margin)
+        if margin.parts == [0]:  # the number of this page, and nothing else
+            yield margin
     for members in places.values():
-        heads = list(_alike(members, headings))
-        if _is_most({head.page for head in heads}, len(pages)):
-            yield from heads
+        alike = list(_alike([each for each in members if each.is_apart(body)], headings))
+        same = defaultdict[Hashable, list[_Margin]](list)
+        for member in members:
+            same[tuple(member.parts)].append(member)
+        for heads in (alike, *same.values()):
+            if _is_most({head.page for head in heads}, len(pages)):
+                yield from heads
 
 
 def _alike(members: Sequence[_Margin], headings: set[str]) -> Iterator[_Margin]:
+    """Yield lines that share most of their words with others, or have the name of a chapter."""
     texts = Counter(member.line.text for member in members)
     words = Counter(part for member in members for part in set(member.parts))
     known = {word for word, seen in words.items() if seen >= max(2, _KNOWN * len(members))}

@@ -99,24 +99,6 @@ def easy_facts(passage: str, topic: str, parse: Parse) -> list[Fact]:
     return [fact for _, fact in sorted(found, key=lambda item: item[0])]
 
 
-def without_answer(question: str, answer: str) -> str:
-    """Return a question for a time without its own answer, which small models often copy.
-
-    An example is "In which year did the mill burn in 1893?". Only a phrase with a preposition is
-    removed.
-    """
-    if not re.match(
-        r"(?:(?:in|on|at) )?(?:what|which) (?:year|date|day|month)|when\b", question, re.IGNORECASE
-    ):
-        return question
-    phrase = (
-        r",?\s+(?:in the year|in|on|since|by|until|from|of)\s+"
-        rf"{re.escape(answer)}(?!\w),?(?=\s|\?|$)"
-    )
-    shorter = re.sub(phrase, "", question, count=1, flags=re.IGNORECASE)
-    return shorter if len(tokens(shorter)) >= _QUESTION_WORDS.start else question
-
-
 def _is_usable(sentence: str) -> bool:
     """Return whether a sentence is whole, of a usual length, and neither code nor references."""
     if len(sentence) > _MAX_CHARACTERS or len(tokens(sentence)) not in _SENTENCE_WORDS:

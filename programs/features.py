@@ -16,7 +16,6 @@ from groundset.programs.text import (
     LETTERS,
     NUMBER,
     SENTENCE_END,
-    has_words,
     numbers,
     share,
     tokens,
@@ -275,25 +274,6 @@ def answers_agree(found: str, expected: str, language: Language) -> bool:
     if language.stop_words >= set(short) ^ set(full):
         return True
     return len(short) >= len(full) or bool(numbers(expected)) or short == full[-len(short) :]
-
-
-def asks_for_other_part(
-    question: str, found: str, expected: str, sentence: str, language: Language
-) -> bool:
-    """Return whether a question contains the expected answer and asks for the found one instead.
-
-    Small models often ask for another part of the sentence than instructed: "On what date did the
-    Star name its editor?", where the editor is the expected answer. The question is still good if
-    the found answer is in the same sentence, has the form that the question asks for, contains a
-    name or number and shares no word with the question.
-    """
-    return bool(
-        has_words(question, expected)
-        and (re.search(r"\d", found) or CAPITALISED.search(found))
-        and not set(language.content_words(found)) & set(language.content_words(question))
-        and re.search(rf"(?<!\w){re.escape(found)}(?!\w)", sentence)
-        and kind_agrees(question, found, language)
-    )
 
 
 _TOKEN = regex.compile(rf"\d[\d.,:]*|{LETTERS}(?:['’]{LETTERS})?|[^\p{{L}}\p{{N}}_\s]")

@@ -15,20 +15,18 @@ from dspy.lm15 import Config, Message, Request
 
 from groundset.programs.adapter import share_of_yes
 from groundset.programs.checks import agree, find_quote, tidy_question
-from groundset.programs.english import Fact, Parse, easy_facts, without_answer
+from groundset.programs.english import Fact, Parse, easy_facts
 from groundset.programs.errors import ModelError
 from groundset.programs.faq import STATED, is_asked, stated_questions
-from groundset.programs.features import answers_agree, asks_for_other_part
+from groundset.programs.features import answers_agree
 from groundset.programs.forms import SIMPLE
 from groundset.programs.languages import ENGLISH, language_of
 from groundset.programs.outcome import RefusedError, call, outcome, verdict
 from groundset.programs.recipe import Passage, scored
 from groundset.programs.step import STEPS, Program, Step, step
-from groundset.programs.text import has_words, plain, tokens
+from groundset.programs.text import has_words, plain
 from groundset.programs.types import Reject
 
-_FULL_QUESTION = 5  # words; such an opening is a question that lacks only its mark
-_MAX_ADDED = 2  # words by which a found answer completes the expected one
 _MAX_BEFORE, _MAX_BEFORE_SENTENCES = 240, 2
 # Threshold on the combined score of sound and judge. The scores are not calibrated, because most
 # training questions were good. Of 59 held-out questions (45 good), the judge alone accepts 42 (35
@@ -143,9 +141,6 @@ class Guided(Program):
         *,
         after: str = "",  # the line that follows the passage
         asked: Sequence[str] = (),
-        used: Sequence[
-            str
-        ] = (),  # facts not to ask about: ``metadata["fact"]`` of earlier questions
         # how many questions are written at a time; the best that passes is kept
         candidates: int = 2,
     ) -> dspy.Prediction:
@@ -169,7 +164,7 @@ class Guided(Program):
         if language_of(passage) != ENGLISH.code:
             reason = "guided models ask about English passages, this one is in another language"
             return outcome(rejects=[Reject(step="fact", reason=reason)], exhausted=True)
-        left = [fact for fact in self.facts(passage, topic) if fact.sentence not in used]
+        left = self.facts(passage, topic)
         rejects: list[Reject] = []
         while left:
             facts, left = left[:candidates], left[candidates:]
@@ -194,7 +189,7 @@ class Guided(Program):
                     metadata={"fact": best.fact.sentence},
                 )
         if not rejects:
-            other = " that was not asked about" if asked or used else ""
+            other = " that was not asked about" if asked else ""
             reason = f"no sentence states an easy fact{other}"
             rejects.append(Reject(step="fact", reason=reason))
         return outcome(rejects=rejects, exhausted=True)
@@ -241,11 +236,8 @@ class Guided(Program):
         written = call(
             self.fact, topic=topic, fact=fact.sentence, answer=fact.answer, opening=fact.opening
         )
-        question = without_answer(tidy_question(written.question), fact.answer)
-        is_full = len(tokens(fact.opening)) >= _FULL_QUESTION
-        return (
-            f"{fact.opening}?" if is_full and has_words(question, fact.answer) else question or "-"
-        )
+        question = tidy_question(written.question)
+        return f"{fact.opening}?" if has_words(question, fact.answer) else question or "-"
 
     def _answered(self, candidate: _Candidate, passage: str, topic: str) -> tuple[str, float]:
         """Return the answer of a question, and the probability that both are good.
@@ -271,12 +263,12 @@ class Guided(Program):
                 )
         written = call(self.answer, topic=topic, passage=passage, question=question)
         found = tidy_answer(written.answer, question)
-        answer = _ground_truth(question, found, fact, passage)
-        if answer is None:
+        answer = fact.answer
+        if not _confirms(found, question, fact):
             if ENGLISH.is_stated(found):
-                reason = f"another answer than expected: {found!r}, not {fact.answer!r}"
+                reason = f"another answer than expected: {found!r}, not {answer!r}"
             else:
-                reason = f"not found in the passage: {fact.answer!r} was expected"
+                reason = f"not found in the passage: {answer!r} was expected"
             raise RefusedError("answer", reason, question=question)
         if self.grounding is None:
             return answer, probability
@@ -300,31 +292,14 @@ def tidy_answer(text: str, question: str) -> str:
     return text[:-1].rstrip() if re.search(r"\w{2}\.$", text) and text.count(".") == 1 else text
 
 
-def _ground_truth(question: str, found: str, fact: Fact, passage: str) -> str | None:
-    """Return the answer to keep, given the one found in the passage; None if that differs from the
-    expected one.
-    """
-    expected = fact.answer
-    if not ENGLISH.is_stated(found):
-        return None
+def _confirms(found: str, question: str, fact: Fact) -> bool:
+    """Return whether the answer that was found in the passage is the one of the fact."""
+    if not ENGLISH.is_stated(found) or agree(fact.answer, found, ENGLISH, question) is False:
+        return False
     # For definitions, small models often answer with the name of the thing; the sentence has the
     # definition.
-    if (
-        not (
-            answers_agree(found, expected, ENGLISH) or (fact.defines and has_words(question, found))
-        )
-        or agree(expected, found, ENGLISH, question) is False
-    ):
-        return (
-            found
-            if asks_for_other_part(question, found, expected, fact.sentence, ENGLISH)
-            else None
-        )
-    added = (
-        tokens(found.replace(expected, " ", 1)) if expected in found and found in passage else []
-    )
-    completes = 0 < len(added) <= _MAX_ADDED and not ENGLISH.stop_words.intersection(added)
-    return found if completes else expected
+    names = fact.defines and has_words(question, found)
+    return names or answers_agree(found, fact.answer, ENGLISH)
 
 
 def _before(sentence: str, passage: str) -> str:

@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 import pytest
 
-from groundset.programs.english import Fact, easy_facts, without_answer
+from groundset.programs.english import Fact, easy_facts
 
 Facts = Callable[..., list[Fact]]
 pytestmark = pytest.mark.model
@@ -208,29 +208,3 @@ def test_several_facts_are_in_order(facts):
     assert found[0].answer == "1931"
     assert len({fact.answer for fact in found}) == len(found)
     assert facts("", "") == []
-
-
-@pytest.mark.parametrize(
-    ("question", "answer", "kept"),
-    [
-        (
-            "In which year did the mill of Orsle burn in 1893?",
-            "1893",
-            "In which year did the mill of Orsle burn?",
-        ),
-        (
-            "On what date, on 3 May 1900, did the pier of Ambel open?",
-            "3 May 1900",
-            "On what date did the pier of Ambel open?",
-        ),
-        ("What happened at Orsle in 1893?", "1893", "What happened at Orsle in 1893?"),
-        (
-            "In which year did the 1893 flood reach Orsle?",
-            "1893",
-            "In which year did the 1893 flood reach Orsle?",
-        ),
-        ("When did it burn in 1893?", "1893", "When did it burn in 1893?"),
-    ],
-)
-def test_without_answer_drops_the_time(question, answer, kept):
-    assert without_answer(question, answer) == kept

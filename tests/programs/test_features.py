@@ -5,7 +5,6 @@ import pytest
 from groundset.programs.features import (
     answer_features,
     answers_agree,
-    asks_for_other_part,
     chunk_features,
     kind_agrees,
     question_features,
@@ -126,26 +125,6 @@ def test_answer_features():
 )
 def test_answers_agree(found, meant, agree):
     assert answers_agree(found, meant, ENGLISH) is agree
-
-
-@pytest.mark.parametrize(
-    ("question", "found", "expected"),
-    [
-        ("On what date did the Harbour Star name Ida Lund its editor?", "March 4, 1931", True),
-        ("Who named Ida Lund?", "Harbour Star", True),
-        ("Who named the editor?", "Harbour Star", False),  # Ida Lund answers it, too
-        ("Who named Ida Lund editor of the Harbour Star?", "Harbour Star", False),
-        ("When did the Harbour Star name Ida Lund its editor?", "Sandgate", False),
-        ("When did the Harbour Star name Ida Lund its editor?", "1932", False),
-        ("Why did the Harbour Star name Ida Lund its editor?", "the founder", False),
-    ],
-)
-def test_asks_for_other_part(question, found, expected):
-    sentence = (
-        "On March 4, 1931 the Harbour Star of Sandgate named Ida Lund its editor after the founder"
-        " had died."
-    )
-    assert asks_for_other_part(question, found, "Ida Lund", sentence, ENGLISH) is expected
 
 
 def test_shape_keeps_common_words_and_classes_others():

@@ -113,9 +113,6 @@ def test_best_of_the_candidates_is_kept(ask):
     assert engine.steps() == ["fact", "fact", "answer"], "the third is not asked about"
     made, _ = ask(YEAR, WHO, WHAT, asked=("Who designed the Lowen harbour bridge?",))
     assert made.answer == "1931"
-    made, engine = ask(YEAR, WHO, used=(f"{FIRST}.",))
-    assert made.answer == "Maria Kolb"
-    assert engine.steps() == ["fact", "answer"]
     made, engine = ask(YEAR, WHO, judge={"Who": 0.95}, candidates=1)
     assert made.answer == "1931"
 
@@ -152,14 +149,13 @@ def test_answers_are_checked(ask):
 @pytest.mark.parametrize(
     ("fact", "found", "kept"),
     [
-        (WHO, "engineer Maria Kolb", "engineer Maria Kolb"),  # completes the name
         (WHO, "The engineer Maria Kolb", "Maria Kolb"),
         (WHO, "Kolb", "Maria Kolb"),
         (WHAT, "a ferry", ""),
         (WHAT, "the bridge", ""),
     ],
 )
-def test_the_more_complete_answer_is_kept(ask, fact, found, kept):
+def test_the_answer_of_the_fact_is_kept_where_the_found_one_confirms_it(ask, fact, found, kept):
     assert ask(fact, answers={"answer": found})[0].answer == kept
 
 

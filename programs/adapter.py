@@ -264,20 +264,14 @@ def share_of_yes(response: Response, label: str = "") -> float:
 
 
 def _from_json(text: str) -> str:
-    """Return a JSON object, or a list of them, as labelled lines; any other text as it is."""
-    if text[:1] not in ("{", "["):
-        return text
+    """Return a JSON object as labelled lines; any other text as it is."""
     try:
         loaded = json.loads(text)
     except (ValueError, RecursionError):
         return text
-    blocks = loaded if isinstance(loaded, list) else [loaded]
-    if not all(isinstance(block, dict) for block in blocks):
+    if not isinstance(loaded, dict):
         return text
-    return "\n\n".join(
-        "\n".join(f"{_label(key)}: {_shown(value)}" for key, value in block.items())
-        for block in blocks
-    )
+    return "\n".join(f"{_label(key)}: {_shown(value)}" for key, value in loaded.items())
 
 
 def _label(name: str) -> str:

@@ -117,11 +117,11 @@ def _questions(sentence: Any, topic: str, passage: str) -> list[_Asked]:
         is_bare = known.issuperset(words) or re.fullmatch(r"\d{1,3}", answer)
         if is_bare or len(words) >= _MAX_ANSWER_WORDS or any(answer in other for other in found):
             continue
-        if one := _named(_ask(sentence, answer, title), topic, passage):
+        if one := _named(_ask(sentence, answer), topic, passage):
             bounded = _bounded(sentence.text, answer)
             found[bounded] = one._replace(answer=bounded)
     for clause in syntax.clauses(sentence):
-        verb, subject = syntax.verb_of(clause.verb), syntax.subject_of(clause.subject, title)
+        verb, subject = syntax.verb_of(clause.verb), syntax.subject_of(clause.subject)
         if verb is None or not subject or subject[0].isdigit():
             continue
         for explanation in (*_definitions(clause, verb, subject), *_reasons(clause, verb, subject)):
@@ -213,7 +213,7 @@ def _answers(sentence: Any) -> Iterator[str]:
     yield from dict.fromkeys(re.sub(bare, "", text, flags=re.IGNORECASE) for text in candidates)
 
 
-def _ask(sentence: Any, answer: str, title: str) -> _Asked | None:
+def _ask(sentence: Any, answer: str) -> _Asked | None:
     start = sentence.text.find(answer)
     # None where the words are none of the sentence, or parts of its tokens.
     span: Any = None if start < 0 else sentence.char_span(start, start + len(answer))
@@ -225,7 +225,7 @@ def _ask(sentence: Any, answer: str, title: str) -> _Asked | None:
         if of_subject:
             question = _ask_for_subject(clause, verb, span, path, answer)
         else:
-            question = _ask_for_rest(clause, verb, span, path, answer, title)
+            question = _ask_for_rest(clause, verb, span, path, answer)
         return question and _Asked(answer, question, clause, of_subject=of_subject)
     return None
 
@@ -246,12 +246,12 @@ def _ask_for_subject(
 
 
 def _ask_for_rest(
-    clause: syntax.Clause, verb: syntax.Verb, span: Any, path: list[Any], answer: str, title: str
+    clause: syntax.Clause, verb: syntax.Verb, span: Any, path: list[Any], answer: str
 ) -> str | None:
     """Ask for an object, a time, a place or an amount: "In which year did Mozilla promote Brendan
     Eich".
     """
-    subject, top = syntax.subject_of(clause.subject, title), path[-1]
+    subject, top = syntax.subject_of(clause.subject), path[-1]
     is_before = top.i < clause.verb.i and top.dep_ not in ("prep", "npadvmod")
     if not subject or subject[0].isdigit() or is_before:
         return None

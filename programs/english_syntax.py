@@ -11,7 +11,6 @@ from typing import Any, NamedTuple
 
 from groundset.programs.languages import ENGLISH
 from groundset.programs.text import has_words, without_brackets
-from groundset.programs.text import tokens as split_words
 from groundset.programs.words import word_list
 
 TIMES, PLACES = word_list("DATE TIME"), word_list("GPE LOC FAC")
@@ -107,10 +106,8 @@ def verb_of(verb: Any) -> Verb | None:
     return Verb(_DO[verb.tag_], verb.lemma_ + particle, verb.text + particle)
 
 
-def subject_of(subject: Any, title: str) -> str:
-    """Return the words of a subject, or the title if the subject is a bare noun in it; empty for
-    "it" or "such a".
-    """
+def subject_of(subject: Any) -> str:
+    """Return the words of a subject; empty for "it" or "such a"."""
     if subject.pos_ == "PRON":
         return ""
     tokens = _without_asides(subject)
@@ -122,9 +119,7 @@ def subject_of(subject: Any, title: str) -> str:
     plain = not is_name and first.text[1:] == first.lower_[1:]
     if first.i == 0 and (plain or first.pos_ == "DET"):
         text = _uncapitalised(text)
-    noun = re.fullmatch(r"the ([a-z]+)", text)
-    is_name = ":" not in title and len(title.split()) <= _MAX_NAME_WORDS
-    return title if noun and is_name and noun[1] in split_words(title) else text
+    return text
 
 
 def rest_of(clause: Clause, answer: int) -> str:
@@ -236,7 +231,7 @@ def label_of(span: Any) -> str:
 
 
 def in_full(text: str, title: str, parsed: Any, passage: str) -> str:
-    """Return words of a parsed sentence with names in full: the title for "the League", the full
+    """Return words of a parsed sentence with names in full: the title for "the museum", the full
     name for a surname.
 
     Ambiguous names are not changed.
@@ -244,11 +239,10 @@ def in_full(text: str, title: str, parsed: Any, passage: str) -> str:
     name = re.sub(r"^the ", "", without_brackets(title), flags=re.IGNORECASE)
     before, of, after = name.partition(" of ")
     head = (name if not of or "," in after else before).rpartition(" ")[2]
-    alone = rf"(?<![\w-])[Tt]he {re.escape(head)}(?![\w-])"
+    alone = rf"(?i)(?<![\w-])the {re.escape(head)}(?![\w-])"
     known = has_words(text, name) or ":" in name or not 1 < len(name.split()) <= _MAX_NAME_WORDS
-    is_named = not known and head[:1].isupper()
-    nouns = (token for token in parsed if token.text == head and _has_the(token))
-    if is_named and re.search(alone, text) and all(map(is_bare, nouns)):
+    nouns = (token for token in parsed if token.lower_ == head.lower() and _has_the(token))
+    if not known and re.search(alone, text) and all(map(is_bare, nouns)):
         text = re.sub(alone, lambda _: f"the {name}", text, count=1)
     persons = (
         entity.text

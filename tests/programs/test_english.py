@@ -104,7 +104,7 @@ def test_questions_are_begun_by_syntax(facts, sentence, answer, opening):
 
 def test_names_are_written_in_full(facts):
     (fact,) = facts("The museum was founded in 1962 by a dentist.", "Museum of Small Clocks")
-    assert fact.opening == "In which year was Museum of Small Clocks founded by a dentist"
+    assert fact.opening == "In which year was the Museum of Small Clocks founded by a dentist"
     (fact,) = facts(
         "The museum was founded in 1962 by a dentist.", "About the Museum of Small Clocks"
     )

@@ -166,8 +166,8 @@ class Given(Recipe):
                 left = of(others)
                 is_same = left.answers and self.agrees(draft, left.found)
                 needed = others if is_same else needed
-        told = self.alternatives(draft, read, needed)
-        return self._made(draft, MULTI, [hits[place] for place in needed], told.groups, told.facts)
+        groups, facts = self.alternatives(draft, read, needed)
+        return self._made(draft, MULTI, [hits[place] for place in needed], groups, facts)
 
     def _made(
         self,

@@ -70,7 +70,6 @@ class HeadStep(NamedTuple):
     subject: str  # the judged input; its embedding and its shape are features, too
     # The first one is the verdict, the others, which may be missing, say why.
     outputs: tuple[str, ...]
-    refusal: str  # the reason where the verdict is no; by default, the output that is least likely
     features: Callable[[Sequence[Inputs], Encoder], list[Features]]
 
 
@@ -132,11 +131,9 @@ def _answer_rows(rows: Sequence[Inputs], _: Encoder) -> list[Features]:
 
 
 HEAD_STEPS: Mapping[str, HeadStep] = {
-    "score": HeadStep("passage", ("fit", "content", "self_contained"), "", _chunk_rows),
-    "judge": HeadStep(
-        "question", ("fit", "independent", "clear", "answerable"), "", _question_rows
-    ),
-    "grounding": HeadStep("answer", ("grounded",), "answer not supported", _answer_rows),
+    "score": HeadStep("passage", ("fit", "content", "self_contained"), _chunk_rows),
+    "judge": HeadStep("question", ("fit", "independent", "clear", "answerable"), _question_rows),
+    "grounding": HeadStep("answer", ("grounded",), _answer_rows),
 }
 
 
@@ -319,7 +316,7 @@ class HeadJudge(Program):
         return dspy.Prediction(
             **values,
             **{verdict: fit, "fit": fit},
-            reason="" if fit else step.refusal or f"not {weakest.replace('_', '-')}",
+            reason="" if fit else f"not {weakest.replace('_', '-')}",
             confidence=round(100 * probability),
             probability=probability,
         )

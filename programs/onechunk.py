@@ -121,10 +121,10 @@ class OneChunk(Recipe):
         subject: str = "",
     ) -> Draft:
         """Return what was written, in the form and of the kind that the writer chose."""
-        forms = [name for name in wanted if name in EVOLUTIONS and EVOLUTIONS[name].form]
-        if UNANSWERABLE in wanted[:1]:
+        known = {name for name, row in EVOLUTIONS.items() if row.form} - {UNANSWERABLE}
+        forms = [name for name in wanted if name in known] or [SIMPLE]
+        if UNANSWERABLE in wanted[:1]:  # it is asked for alone
             forms = [UNANSWERABLE]
-        forms = [name for name in forms if name != UNANSWERABLE or name == wanted[0]] or [SIMPLE]
         offered = [name for name in forms if EVOLUTIONS[name].applies(read.text)]
         code = language or language_of(read.text)
         if not offered:
@@ -188,14 +188,7 @@ class OneChunk(Recipe):
     def _worded(self, read: Passage, draft: Draft, persona: str) -> Draft:
         """Return the question as a persona words it."""
         who = persona or PERSONAS[len(draft.question) % len(PERSONAS)]
-        revised = call(
-            self.revise,
-            topic=read.topic,
-            question=draft.question,
-            answer=draft.answer,
-            change=AS_PERSONA.format(persona=who),
-        )
-        wording = one_line(revised.new_question)
+        wording = one_line(self._changed(draft, read, AS_PERSONA.format(persona=who)))
         fault = wording_fault(draft.question, wording, draft.answer, draft.language)
         if fault is None:
             same, why = holds(self.compare, SAME_QUESTION, draft.question, wording)
@@ -208,6 +201,11 @@ class OneChunk(Recipe):
         if not decision.good:
             raise decision.refusal(wording)
         return worded
+
+    def _changed(self, draft: Draft, read: Passage, change: str) -> str:
+        """Return a question, changed without its passage."""
+        asked = {"topic": read.topic, "question": draft.question, "answer": draft.answer}
+        return str(call(self.revise, **asked, change=change).new_question)
 
     def _continued(
         self, read: Passage, seed: Draft, asked: Sequence[str], answers: str, language: str
@@ -223,14 +221,7 @@ class OneChunk(Recipe):
             {"role": "assistant", "content": seed.answer},
         ]
         change = FOLLOW_UP.format(conversation=spoken(messages))
-        revised = call(
-            self.revise,
-            topic=read.topic,
-            question=draft.question,
-            answer=draft.answer,
-            change=change,
-        )
-        follow_up = tidy_question(revised.new_question)
+        follow_up = tidy_question(self._changed(draft, read, change))
         first_turn = f"{seed.question} {seed.answer} {read.topic}"
         if not follow_up.endswith("?") or not refers_back(
             follow_up, draft.question, first_turn, draft.language

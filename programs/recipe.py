@@ -64,20 +64,6 @@ class Passage(NamedTuple):
     before: str = ""
 
 
-class Others(NamedTuple):
-    """What else was found: for each needed passage the ids of those that serve as well, and the
-    answers that contradict.
-    """
-
-    groups: list[list[str]]
-    variants: list[dict[str, Any]]
-
-    @property
-    def facts(self) -> dict[str, Any]:
-        """Return what a sample says of it in its metadata."""
-        return {"variants": self.variants} if self.variants else {}
-
-
 class Draft(NamedTuple):
     """A question that a program works on, with its answer and what is known of both."""
 
@@ -304,7 +290,7 @@ class Recipe(Program):
         rejects: Sequence[Reject] = (),
     ) -> dspy.Prediction:
         """Return a question that passed, with the found passages that serve as well."""
-        others = self.alternatives(draft, read, needed)
+        groups, facts = self.alternatives(draft, read, needed)
         return outcome(
             question=draft.question,
             answer=draft.answer,
@@ -313,29 +299,31 @@ class Recipe(Program):
             kind=draft.kind,
             probability=draft.probability,
             needed=needed,
-            alternatives=others.groups,
+            alternatives=groups,
             rejects=rejects,
-            metadata={**draft.facts, **others.facts},
+            metadata={**draft.facts, **facts},
         )
 
     def alternatives(
         self, draft: Draft, passages: Sequence[Passage], needed: Sequence[int]
-    ) -> Others:
-        """Return found passages that serve as well as a needed one, and those that contradict it.
+    ) -> tuple[list[list[str]], dict[str, Any]]:
+        """Return for each needed passage the ids of found ones that serve as well, and as facts the
+        answers that contradict.
 
         Those nearest to question and answer are judged first, until some in a row do not answer. A
         passage must have all words of the question that only the needed one has, or three quarters
         of those of the answer. One serves if the judge reads the same answer with it; a judge that
         writes none lets those serve that state the answer as the needed one does.
         """
-        found = Others([[] for _ in needed], [])
+        groups: list[list[str]] = [[] for _ in needed]
+        variants: list[dict[str, Any]] = []
         if self.search is None:
-            return found
+            return groups, {}
         words = draft.language.content_words
         known = {passage.text for passage in passages}
         query = f"{draft.question} {draft.seed} {draft.answer}"
         hits = [hit for hit in self.search(query, _HITS) if hit.passage not in known]
-        for group, place in zip(found.groups, needed, strict=True):
+        for group, place in zip(groups, needed, strict=True):
             others = [passages[other] for other in needed if other != place]
             elsewhere = {word for other in others for word in words(other.text)}
             own = set(words(passages[place].text)) - elsewhere
@@ -367,8 +355,8 @@ class Recipe(Program):
                     group.append(hit.chunk_id)
                 elif draft.language.is_stated(answer):
                     said_here = {"answer": answer, "chunk_id": hit.chunk_id}
-                    found.variants.append(said_here | {"place": needed.index(place)})
-        return found
+                    variants.append(said_here | {"place": needed.index(place)})
+        return groups, {"variants": variants} if variants else {}
 
 
 def scored(score: Any, passages: Sequence[Passage]) -> None:

@@ -28,8 +28,12 @@ _PIPES = ("/dev/stdin", "/dev/fd/", "/proc/self/fd/")
 
 
 # The messages of pydantic that are not plain.
-_FAULTS = {"extra_forbidden": "unknown key", "missing": "missing", "too_short": "must not be empty"}
-_FAULTS["model_type"] = "must be an object, in braces"
+_FAULTS = {
+    "extra_forbidden": "unknown key",
+    "missing": "missing",
+    "too_short": "must not be empty",
+    "model_type": "must be an object, in braces",
+}
 Kind = type[InputError]
 
 

@@ -73,7 +73,7 @@ def test_shipped_heads_decide_as_they_were_fitted(judges):
     assert bad.content is False
     assert bad.reason == "not content"
     assert verdict(bad).reason == "not content"
-    assert {(each.fit, each.reason) for each in others} == {(False, "answer not supported")}
+    assert {(each.fit, each.reason) for each in others} == {(False, "not grounded")}
     assert judges["score"].batch([]) == []
 
 

@@ -120,8 +120,7 @@ def _step_counts(attempts: Iterable[Attempt]) -> dict[str, dict[str, int]]:
     tried: Counter[str] = Counter()
     refused: Counter[str] = Counter()
     for attempt in attempts:
-        trail = attempt.result.sample.trail if attempt.result.sample else attempt.result.trail
-        tried.update(record.step for record in trail)
+        tried.update(record.step for record in attempt.result.steps)
         refused.update(reject.step for reject in attempt.result.rejects)
     return {
         step: {"tried": tried[step], "refused": refused[step]}

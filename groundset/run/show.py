@@ -241,7 +241,7 @@ def _rejects(run: Run, options: ShowOptions) -> Iterator[_Entry]:
                 score,
                 reject.question or "",
                 sample.contexts if sample and step == UNSURE else chunks,
-                sample.trail if sample else result.trail,
+                result.steps,
             )
 
 

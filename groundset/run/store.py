@@ -70,6 +70,11 @@ class Result(BaseModel):
     trail: tuple[StepRecord, ...] = ()  # empty if the sample holds it
     exhausted: bool = False  # nothing more can be asked of these chunks
 
+    @property
+    def steps(self) -> tuple[StepRecord, ...]:
+        """Return what each step said."""
+        return self.sample.trail if self.sample else self.trail
+
     def refused(self, step: str, reason: str) -> Self:
         """Return the result with its sample refused."""
         sample = self.sample
@@ -81,7 +86,7 @@ class Result(BaseModel):
             probability=sample.probability,
             chunk_id=sample.contexts[0].chunk_id,
         )
-        known = {"rejects": (*self.rejects, reject), "trail": sample.trail, "sample": None}
+        known = {"rejects": (*self.rejects, reject), "trail": self.steps, "sample": None}
         return self.model_copy(update=known)
 
 

@@ -135,7 +135,7 @@ def read_document(request: dict[str, Any]) -> dict[str, Any]:
     return found.model_dump(mode="json")
 
 
-def _with_columns(parsed: Parsed, columns: Mapping[str, str]) -> Parsed:
+def _with_columns(parsed: Parsed, columns: Mapping[Any, str]) -> Parsed:
     """Return a table whose columns of questions and answers are called so."""
     header, _, rows = parsed.text.partition("\n")
     missing = []

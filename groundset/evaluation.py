@@ -73,7 +73,7 @@ class RoundtripOptions(Options):
     retriever: str = option(
         "dense",
         f"Retrievers: {', '.join(RETRIEVERS)} (reciprocal rank fusion of both), and your own,"
-        " `module:function`.",
+        " `module:function`, or the address of a server.",
         metavar="NAME,...",
     )
     against: Path | None = option(

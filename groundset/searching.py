@@ -4,6 +4,7 @@ systems, and the measures of what they find.
 
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -18,6 +19,8 @@ from groundset.retrieval.index import SEARCH_DEPTH, Index, Ranks
 from groundset.retrieval.retrievers import Ranking, bm25, fuse, read_ranking
 from groundset.run.record import verdicts_of
 from groundset.run.run import Run
+
+_TIMEOUT = 60  # seconds for an answer of a server
 
 
 def _recall(most: int) -> Callable[[Ranks], float]:
@@ -96,14 +99,16 @@ def ranked(file: Path, run: Run, samples: Sequence[Sample]) -> list[Ranking]:
 def ask_own(
     name: str, run: Run, samples: Sequence[Sample], groups: Sequence[Groups]
 ) -> list[Ranking]:
-    """Ask the user's own search, ``module:function``, which returns ids of chunks or texts for a
-    question, the best first.
+    """Ask the user's own search for each question. It returns ids of chunks or texts, the best first.
+
+    It is ``module:function``, called with a question, or the address of a server, which is sent
+    ``question`` and ``k`` and answers with ``ids`` or ``texts``, all in JSON.
 
     Raises:
         InputError: it cannot be found, fails, or returns what is neither an id of the run nor a
             text that answers a question.
     """
-    search = imported(name, "--retriever")
+    search = _server(name) if "://" in name else imported(name, "--retriever")
     try:
         found = [list(search(sample.question))[:SEARCH_DEPTH] for sample in samples]
     except Exception as error:  # the code is the user's
@@ -124,3 +129,16 @@ def ask_own(
             " one that answers a question"
         )
     return rankings
+
+
+def _server(address: str) -> Callable[[str], Any]:
+    import httpx
+
+    client = httpx.Client(timeout=_TIMEOUT)
+
+    def search(question: str) -> Any:
+        asked = {"question": question, "k": SEARCH_DEPTH}
+        answer = client.post(address, json=asked).raise_for_status().json()
+        return answer["ids" if "ids" in answer else "texts"]
+
+    return search

@@ -3,6 +3,8 @@
 import json
 import shutil
 import sys
+import threading
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import pytest
@@ -226,3 +228,26 @@ def test_own_systems_take_part(make_run, tmp_path, monkeypatch, capsys, status_o
     ]:
         with refuses(f"--retriever own_search:{name}: .*{message}"):
             compared(run=run, retriever=f"own_search:{name}")
+
+
+def test_a_server_takes_part(make_run):
+    class Search(BaseHTTPRequestHandler):
+        def do_POST(self):
+            asked = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+            place = WORDS.index(asked["question"].split()[-1])
+            self.send_response(503 if self.path == "/down" else 200)
+            self.end_headers()
+            self.wfile.write(json.dumps({"ids": [f"d{place // 3}-{place % 3}"]}).encode())
+
+        def log_message(self, *arguments):
+            """Say nothing."""
+
+    run = make_run(about_words())
+    with ThreadingHTTPServer(("127.0.0.1", 0), Search) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        address = f"http://127.0.0.1:{server.server_port}"
+        found = compared(run=run, retriever=f"{address}/search")
+        with refuses(f"--retriever {address}/down: .*503"):
+            compared(run=run, retriever=f"{address}/down")
+        server.shutdown()
+    assert found.results[-1].values["recall@1"].mean() == 1

@@ -99,7 +99,8 @@ def ranked(file: Path, run: Run, samples: Sequence[Sample]) -> list[Ranking]:
 def ask_own(
     name: str, run: Run, samples: Sequence[Sample], groups: Sequence[Groups]
 ) -> list[Ranking]:
-    """Ask the user's own search for each question. It returns ids of chunks or texts, the best first.
+    """Ask the user's own search, which returns ids of chunks or texts for a question, the best
+    first.
 
     It is ``module:function``, called with a question, or the address of a server, which is sent
     ``question`` and ``k`` and answers with ``ids`` or ``texts``, all in JSON.

@@ -201,7 +201,7 @@ class Tracking:
                 known = run.data.tags.get(TraceTagKey.LINKED_PROMPTS)
                 prompts = json.loads(known) if known else self._prompts(run, entry)
                 if prompts:
-                    # Not by the client, which looks for the run in the store of the notebook.
+                    # Not by `link_prompt_version_to_run`, which fails for deleted versions.
                     self.client.set_tag(run_id, TraceTagKey.LINKED_PROMPTS, json_text(prompts))
                 status = entry.status
             finally:

@@ -87,19 +87,17 @@ class Server:
         self.is_local = host in privacy.LOOPBACK
         self._control_tokens, self._completions = ControlTokens(), Completions()
         self._dialect = Dialect(self.name, model, notify)
-        self._transport: _Transport | None = None
         once: dict[str, Any] = {"cache": False, "num_retries": 0}
         if not base_url:
             self._lm = dspy.LM(model, timeout=timeout, **once)
             return
         if self.is_local:
             privacy.bypass_proxies(host)
-        self._transport = _Transport(self.name, timeout)
         # vLLM's dialect is OpenAI's with max_tokens, which every server knows.
         config = RouterConfig(
             api_keys={"vllm": _key() or "none"},
             base_urls={"vllm": base_url},
-            transport=self._transport,
+            transport=_Transport(self.name, timeout),
         )
         self._lm = dspy.LM(f"hosted_vllm/{model}", engine=LM15Engine(config), **once)
 
@@ -211,8 +209,6 @@ class Server:
     def close(self) -> None:
         """Close the connections."""
         self._lm.close()
-        if self._transport is not None:
-            self._transport.close()
 
 
 class _Transport(StdlibTransport):  # DSPy's own, with an end to every answer

@@ -4,6 +4,7 @@ from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime
 from typing import Any
 
+from groundset.run.compiled import SHIPPED
 from groundset.run.folder import RECORD, SAMPLES
 from groundset.run.options import GenerateOptions
 from groundset.run.record import question_row
@@ -20,7 +21,7 @@ def log_run(run: Run, store: Tracking) -> str:
     """
     record, samples = run.record, len(run)
     started, compiled = record["started"], record.get("compiled", {})
-    states = compiled.get("steps", {})
+    states = compiled.get("steps", {}) if compiled.get("which") != SHIPPED else {}
     prompts = {step: store.version_of(sha256) for step, sha256 in states.items()}
     prompts |= compiled.get("prompts", {})
     questions = [question_row(sample, None) for sample in run.samples]

@@ -222,7 +222,7 @@ def _ask(sentence: Any, answer: str) -> _Asked | None:
             question = _ask_for_subject(clause, verb, span, path, answer)
         else:
             question = _ask_for_rest(clause, verb, span, path, answer)
-        return question and _Asked(answer, question, clause, of_subject=of_subject)
+        return _Asked(answer, question, clause, of_subject=of_subject) if question else None
     return None
 
 

@@ -90,10 +90,10 @@ class PlainTextAdapter(dspy.ChatAdapter):
         """
         messages = [{"role": "system", "content": self._system(signature)}]
         for demo in with_outputs(signature, demos):
-            messages.append({"role": "user", "content": self._inputs(signature, demo)})
+            messages.append({"role": "user", "content": self.shown(signature, demo)})
             shown = self.format_assistant_message_content(signature, demo)
             messages.append({"role": "assistant", "content": shown})
-        messages.append({"role": "user", "content": self._inputs(signature, inputs) or "-"})
+        messages.append({"role": "user", "content": self.shown(signature, inputs) or "-"})
         return messages
 
     def __call__(
@@ -180,7 +180,7 @@ class PlainTextAdapter(dspy.ChatAdapter):
         lines = [f"{_label(name)}: <{_form(field)}>" for name, field in fields.items()]
         return "\n".join([instructions, "", "Write these lines, and nothing else:", *lines])
 
-    def _inputs(self, signature: type[Signature], values: Mapping[str, Any]) -> str:
+    def shown(self, signature: type[Signature], values: Mapping[str, Any]) -> str:
         """Return the inputs that have a value as labelled lines; a list of several texts is a line
         for each.
 

@@ -28,7 +28,7 @@ from groundset.programs.words import word_list
 _MAX_CHARACTERS = 2_000  # of a sentence; a huge number is one word, but takes minutes to search
 _SENTENCE_WORDS = range(7, 61)
 _MAX_FACTS = 3  # of one sentence
-_QUESTION_WORDS, _EXPLAINED_WORDS = range(5, 31), range(3, 31)  # of questions
+_QUESTION_WORDS = range(3, 31)
 _ANSWER_WORDS = range(4, 26)  # of reasons and definitions
 _MAX_ANSWER_WORDS, _MAX_DEFINED_WORDS = 10, 6
 _MAX_TITLE_WORDS = 4  # words of a subject beside the name in it: "the zoo director Ann Moor"
@@ -43,10 +43,8 @@ _BOUND_BEFORE = re.compile(rf"\b{_BOUND} \Z", re.IGNORECASE)
 _BOUND_BEHIND = re.compile(r" (?:or (?:more|less|fewer|later|earlier)|at (?:least|most))\b")
 _DATE = re.compile(rf"\d{{1,2}}\.? {_MONTH}(?: \d{{4}})?|{_MONTH} \d{{1,2}}(?:, \d{{4}})?")
 _ABOUT_PERSON = re.compile(r"\b(?:he|she|his|her|him)\b", re.IGNORECASE)
-_AMOUNTS = word_list("CARDINAL QUANTITY")
 _NUMBER_MODIFIERS = word_list("nummod compound quantmod")
 _AMOUNT_PREPOSITIONS = word_list("after for within over by")
-_BY_LABEL = {"ORG": "Which organization", "GPE": "Which place", "LOC": "Which place"}
 _TITLE = (
     r"(?:Mr|Mrs|Ms|Dr|Sir|Lady|Lord|Professor|President|Councillor|Senator|Judge|Captain|General)\b"
 )
@@ -125,7 +123,7 @@ def _questions(sentence: Any, topic: str, passage: str) -> list[_Asked]:
         if verb is None or not subject or subject[0].isdigit():
             continue
         for explanation in (*_definitions(clause, verb, subject), *_reasons(clause, verb, subject)):
-            if one := _named(explanation, topic, passage, _EXPLAINED_WORDS):
+            if one := _named(explanation, topic, passage):
                 found.setdefault(one.answer, one)
     return list(found.values())
 
@@ -142,9 +140,7 @@ def _bounded(sentence: str, answer: str) -> str:
     return sentence[start:end]
 
 
-def _named(
-    asked: _Asked | None, topic: str, passage: str, words: range = _QUESTION_WORDS
-) -> _Asked | None:
+def _named(asked: _Asked | None, topic: str, passage: str) -> _Asked | None:
     """Return a question with names in full; None if it is not well-formed, or not clear without the
     passage.
 
@@ -157,7 +153,7 @@ def _named(
     text = without_brackets(" ".join(asked.words.split()))
     full = syntax.in_full(text, title_of(topic), sentence, passage)
     malformed = (
-        len(full.split()) not in words
+        len(full.split()) not in _QUESTION_WORDS
         or ENGLISH.refers_to_text(full)
         or ENGLISH.loose_pronoun.search(full)
         or re.search(r"[:;] [a-z]|(?<!and), (?:that|which|who)\b", full)
@@ -226,7 +222,7 @@ def _ask(sentence: Any, answer: str) -> _Asked | None:
             question = _ask_for_subject(clause, verb, span, path, answer)
         else:
             question = _ask_for_rest(clause, verb, span, path, answer)
-        return question and _Asked(answer, question, clause, of_subject=of_subject)
+        return _Asked(answer, question, clause, of_subject=of_subject) if question else None
     return None
 
 
@@ -292,7 +288,7 @@ def _ask_for_object(span: Any, top: Any, rest: str, label: str, form: str) -> st
         if token.dep_ not in ("det", "punct") and not span.start <= token.i < span.end
     ]
     is_part = len(extra) > 1 or syntax.has_child(top, "conj") or not syntax.is_informative(span)
-    if is_part or top.dep_ == "attr" or label in _AMOUNTS:
+    if is_part or top.dep_ == "attr":
         return None  # "What is X" is too vague
     return f"{'Who' if label == 'PERSON' else 'What'} {rest}"
 
@@ -316,11 +312,7 @@ def _time_words(span: Any, top: Any, dependencies: list[str], form: str, answer:
 def _subject_word(span: Any, label: str, answer: str) -> str:
     if re.match(_TITLE, answer) or (label == "PERSON" and len(answer.split()) > 1):
         return "Who"
-    if label in _AMOUNTS or label == "PERSON":
-        return ""
-    if label in _BY_LABEL:  # a single word is often wrongly labelled as an organization
-        return _BY_LABEL[label] if len(answer.split()) > 1 or label != "ORG" else ""
-    is_thing = span.root.pos_ != "PROPN" and syntax.is_informative(span)
+    is_thing = label != "PERSON" and span.root.pos_ != "PROPN" and syntax.is_informative(span)
     return "What" if is_thing else ""
 
 

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import dspy
 from dspy.lm15 import Config, Message, Request
 
-from groundset.programs.adapter import share_of_yes
+from groundset.programs.adapter import PLAIN_TEXT, share_of_yes
 from groundset.programs.checks import agree, find_quote, tidy_question
 from groundset.programs.english import Fact, Parse, easy_facts
 from groundset.programs.errors import ModelError
@@ -52,12 +52,7 @@ class Sound(Step):
 
     def prompt(self, inputs: Mapping[str, str]) -> str:
         """Return the user's turn."""
-        shown = [
-            f"{name.capitalize()}: {inputs[name]}"
-            for name in self.signature.input_fields
-            if inputs.get(name)
-        ]
-        return "\n".join([*shown, "", _CRITERIA])
+        return f"{PLAIN_TEXT.shown(self.signature, inputs)}\n\n{_CRITERIA}"
 
     def forward(self, **inputs: Any) -> dspy.Prediction:
         """Return ``sound`` and its ``probability``.

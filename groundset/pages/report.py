@@ -37,7 +37,7 @@ Figures = dict[str, Any]
 EARLY = 5  # the best ranks that count as found early
 _RANKS = ("1", "2 to 3", "4 to 5", "6 to 10", "11 or more", "not found")
 _BOUNDS = (2, 4, 6, 11, np.inf)  # of these ranks
-_COSTS = ("calls", "prompt_tokens", "cached_tokens", "generated_tokens", "seconds", "price")
+_COSTS = ("calls", "prompt_tokens", "cached_tokens", "generated_tokens", "seconds")
 _LONGEST_WORD = 24  # characters; scripts without spaces do not separate words
 
 
@@ -264,10 +264,9 @@ def _worded(questions: Sequence[Wording], shared: Sequence[float]) -> Figures:
 
 
 def _cost(run: Run) -> Figures:
-    """Return calls, tokens, seconds and the price, in total and per sample."""
+    """Return calls, tokens and seconds, in total and per sample."""
     record, kept = run.record, len(run.samples)
-    found = {**record, "price": (record.get("cost") or {}).get("total")}
-    total = {name: found[name] for name in _COSTS if found.get(name)}
+    total = {name: record[name] for name in _COSTS if record.get(name)}
     return {
         "total": total,
         "per_sample": {name: number / kept for name, number in total.items()} if kept else {},

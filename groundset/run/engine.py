@@ -26,7 +26,7 @@ from groundset.printing import Progress
 from groundset.programs.errors import GroundsetError
 from groundset.programs.forms import UNSURE
 from groundset.programs.text import numbers, words_in
-from groundset.programs.types import Chunk, Reject
+from groundset.programs.types import Reject
 from groundset.run.plan import Plan, Task
 from groundset.run.store import REFUSED, Attempt, Result, State, Store
 
@@ -286,17 +286,11 @@ class Runner:
 
 
 class Asked(NamedTuple):
-    """A question with its embedding, and perhaps its answer and contexts."""
+    """A question with its embedding, and perhaps the ids of its contexts, each with the answer."""
 
     question: str
     vector: NDArray[np.float32]
-    answer: str = ""
-    contexts: Sequence[Chunk] = ()
-
-    @property
-    def places(self) -> list[tuple[str, str]]:
-        """Return the answer with each of the contexts."""
-        return [(chunk.chunk_id, _words(self.answer)) for chunk in self.contexts]
+    places: Sequence[tuple[str, str]] = ()
 
 
 def _asked(result: Result, vector: NDArray[np.float32] | None) -> Asked | None:
@@ -304,7 +298,9 @@ def _asked(result: Result, vector: NDArray[np.float32] | None) -> Asked | None:
     sample = result.sample
     if sample is None or vector is None:
         return None
-    return Asked(sample.question, vector, sample.answer, sample.contexts)
+    answer = _words(sample.answer)
+    places = [(chunk.chunk_id, answer) for chunk in sample.contexts]
+    return Asked(sample.question, vector, places)
 
 
 class Duplicates:

@@ -9,7 +9,7 @@ from groundset.models.open import parse_spec, size_of
 from groundset.printing import Progress, counted, duration, say
 from groundset.privacy import without_secrets
 from groundset.programs.faq import stated_questions
-from groundset.programs.forms import EVOLUTIONS, MULTI, SIMPLE
+from groundset.programs.forms import SIMPLE
 from groundset.programs.given import no_question
 from groundset.programs.languages import ENGLISH, language_of
 from groundset.programs.stats import sight
@@ -20,9 +20,9 @@ from groundset.run.options import GenerateOptions
 from groundset.run.plan import quotas
 from groundset.run.preparing import askable
 from groundset.run.recipes import Cost
+from groundset.run.record import listed
 from groundset.run.run import Run
 from groundset.run.subjects import unasked
-from groundset.run.values import prices
 
 _GUIDED = Cost(
     4.7, 2_091, 60, "qwen2.5-coder-0.5b guided, 44 samples of 16 articles on two cores", 6.8
@@ -93,7 +93,7 @@ def _lines(options: GenerateOptions, corpus: Corpus, made: int) -> Iterator[str]
             " which are taken first."
         )
     if not options.guided:
-        yield _forms_line(options, left, texts)
+        yield f"Forms of question: {listed(quotas(left, options.mix))}."
         yield from _costs(options, left, left, options.row.cost, made)
         return
     facts = round(sum(language_of(text) == ENGLISH.code for text in texts) / _FACTS)
@@ -106,32 +106,15 @@ def _lines(options: GenerateOptions, corpus: Corpus, made: int) -> Iterator[str]
     yield from _costs(options, left, left - sure, _GUIDED, made)
 
 
-def _forms_line(options: GenerateOptions, size: int, texts: list[str]) -> str:
-    """Return how many samples of each form are wanted, and how many chunks carry it."""
-    forms = []
-    for name, wanted in quotas(size, options.mix).items():
-        evolution = EVOLUTIONS.get(name)
-        chunks = sum(map(evolution.applies, texts)) if evolution else len(texts)
-        note = "pairs: a search tells" if name == MULTI else f"{chunks} chunks carry it"
-        if chunks or wanted:
-            forms.append(f"{name} {wanted} ({note})")
-    return f"Forms of question: {', '.join(forms)}."
-
-
 def _costs(options: GenerateOptions, size: int, paid: int, cost: Cost, made: int) -> Iterator[str]:
     """Yield what samples take, of which some are paid for."""
-    prompt = paid * cost.prompt_tokens
-    generated = paid * cost.generated_tokens
-    price = ""
-    if options.price:
-        prompt_price, generated_price = prices(options.price)
-        price = f", price {(prompt * prompt_price + generated * generated_price) / 1e6:,.2f}"
     seconds = paid * cost.seconds
     time = duration(seconds) if seconds else f"that of the calls, {options.workers} at once"
     beside = f" beside {made} made" if made else ""
     yield (
         f"{counted(size, 'sample')}{beside}: about {counted(round(paid * cost.calls), 'call')},"
-        f" {prompt:,} prompt tokens and {generated:,} generated ones{price}; time: {time}."
+        f" {paid * cost.prompt_tokens:,} prompt tokens and"
+        f" {paid * cost.generated_tokens:,} generated ones; time: {time}."
     )
     if size + made:
         yield f"{sight(size + made)}."

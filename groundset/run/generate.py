@@ -35,7 +35,6 @@ from groundset.run.run import Run, edited, open_run
 from groundset.run.show import shortage, summary
 from groundset.run.store import Store
 from groundset.run.tracked import log_run
-from groundset.run.values import prices
 from groundset.tracking import Tracking, location
 
 _STATUS = {"complete": 0, "short": 3, "budget": 3, "interrupted": 130}
@@ -168,7 +167,6 @@ def _generate(options: GenerateOptions, *, hard: bool) -> tuple[RunJournal, bool
                 store.set_meta("record", store.meta("record") | setup.record())
                 store.set_meta("identity", identity)
         journal.attach(store)
-        store.set_meta("price", prices(options.price) if options.price else None)
         with journal.stopping_on_signals(progress.note, hard=hard):
             has_ended = _run(setup, questions, corpus, store)
         # a model cannot be freed in the middle of a call, whose response may still be kept
@@ -232,7 +230,6 @@ def _open_models(
     parser = open_parser(options.parser, notify=progress.note) if options.guided else None
     progress.phase(f"Opening {options.embedder}")
     embedder = open_embedder(options.embedder, notify=progress.note)
-    progress.note(_told(options, lm, critic))
     reranker = open_reranker(options.reranker, notify=progress.note) if options.reranker else None
     setup = _Setup(options, lm, critic, embedder, parser, reranker, compiled, journal, progress)
     if which not in (SHIPPED, NONE):
@@ -247,21 +244,6 @@ def _used(own: Compiled, setup: _Setup) -> str:
     left_out = ", ".join(f"{count} of {name}" for name, count in own.blank.items())
     blank = f"; demos left out that show no output: {left_out}" if left_out else ""
     return f"--compiled {setup.options.compiled}: {used}{blank}"
-
-
-def _told(options: GenerateOptions, lm: Model, critic: Model | None) -> str:
-    """Return in one line who writes, who judges, and which forms of question are asked for."""
-    if options.questions:
-        return f"{lm.name} reads and answers your questions"
-    if options.recipe not in RECIPES:
-        return f"{options.recipe}, your own program, asks and judges; by default with {lm.name}"
-    guided = "completes questions that a parser begins (--guided)"
-    writes = guided if options.guided else "writes the questions"
-    by = {"head": "fitted classifiers judge", "lm": f"{(critic or lm).name} judges"}
-    judges = by.get(str(options.critic), f"{options.critic} judges")
-    total = sum(options.mix.values())
-    forms = ", ".join(f"{name} {weight / total:.0%}" for name, weight in options.mix.items())
-    return f"{lm.name} {writes}, {judges} them; forms of question: {forms}"
 
 
 def _begun(setup: _Setup, identity: Mapping[str, Any]) -> tuple[Corpus, Store]:
@@ -296,7 +278,7 @@ def _run(setup: _Setup, questions: Mapping[str, int], corpus: Corpus, store: Sto
         plan: Plan = planned(questions, options.size, setup.embedder, store, search)
     else:
         asked = askable(corpus, options)
-        pairs = Pairs(corpus.by_id, index.nearest, options.across_documents)
+        pairs = Pairs(corpus.by_id, index.nearest)
         plan = Plan(
             {chunk.chunk_id: chunk.passage for chunk in asked},
             size=options.size or options.row.size or len(asked),
@@ -310,9 +292,7 @@ def _run(setup: _Setup, questions: Mapping[str, int], corpus: Corpus, store: Sto
     programs = _programs(setup, search)
     if options.questions and options.prefer:
         programs[""].counts = corpus.preference(options.prefer)
-    attempts = Attempts(
-        options, corpus, index, setup.embedder, programs, setup.lm.lm, progress.step
-    )
+    attempts = Attempts(options, corpus, index, setup.embedder, programs, setup.lm.lm)
     runner = Runner(store, plan, attempts, journal, progress=progress, workers=options.workers)
     store.set_meta("asked", max(plan.size, plan.accepted.total()))
     progress.start(

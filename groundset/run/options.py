@@ -26,7 +26,7 @@ from groundset.programs.languages import name_of
 from groundset.programs.users import READER, STAFF, USERS, Users, asking
 from groundset.run.own import OWN_RECIPE
 from groundset.run.recipes import GIVEN, GUIDED, RECIPES, RecipeSpec, recipes_with
-from groundset.run.values import names_traces, parse_mix, prices, read_texts
+from groundset.run.values import names_traces, parse_mix, read_texts
 
 _SHARE = 0.2  # of the mix, for the form that --personas adds
 JUDGE_LM = "qwen2.5-coder-1.5b"  # the smallest model whose shipped judge writes answers
@@ -188,9 +188,6 @@ class GenerateOptions(CorpusOptions):
         "Keep only questions whose chunks searches by meaning and by words find at different ranks."
         " Levels of measures are then no levels.",
     )
-    across_documents: bool = option(
-        False, "Take the chunks of a question about several from different documents."
-    )
     seed: int = option(0, "Seed of the order of chunks.", ge=0)
     workers: int = option(
         1,
@@ -207,12 +204,6 @@ class GenerateOptions(CorpusOptions):
     )
     budget_calls: int | None = option(
         None, "End the run after this many calls; a larger budget goes on.", ge=1, free=True
-    )
-    price: str | None = option(
-        None,
-        "Prices of a million prompt and generated tokens, such as 0.5,1.5, to show costs.",
-        metavar="IN,OUT",
-        free=True,
     )
     track: bool = option(True, "Log the run in MLflow, which is the default.", free=True)
     track_texts: bool = option(
@@ -241,7 +232,7 @@ class GenerateOptions(CorpusOptions):
             raise ValueError("weights must be 0 or more, and one of them above 0")
         return value
 
-    @field_validator("recipe", "critic", "language", "price")
+    @field_validator("recipe", "critic", "language")
     @classmethod
     def _known(cls, value: str | None, info: Any) -> str | None:
         if value is None:
@@ -252,8 +243,6 @@ class GenerateOptions(CorpusOptions):
             raise ValueError(f"choose one of {', '.join(known)}{near}, or name package.module:Name")
         if info.field_name == "language" and name_of(value) == value:
             raise ValueError("no known ISO 639-1 code, in small letters, such as de, fr or es")
-        if info.field_name == "price":
-            prices(value)
         return value
 
     @field_serializer("questions")

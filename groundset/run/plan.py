@@ -25,7 +25,7 @@ from groundset.programs.forms import (
     UNANSWERABLE,
 )
 from groundset.programs.languages import LANGUAGES, language_of
-from groundset.programs.text import NAME, tokens
+from groundset.programs.text import NAME
 from groundset.programs.types import Chunk, Hit
 from groundset.run.store import Attempt, State
 
@@ -269,13 +269,11 @@ class Pairs:
 
     They are alike (by their embeddings) but tell different things: neither neighbours in a document
     nor near-copies, and no title pages. Those that share a rare name come first, since one
-    describes what the other tells of (a bridge); then those under like headings, which can be
-    compared.
+    describes what the other tells of (a bridge).
     """
 
     chunks: Mapping[str, Chunk]  # all of a run, in the order of the documents
     nearest: Callable[[str, int], Sequence[Hit]]
-    across_documents: bool = False
 
     def partners(self, chunk_id: str) -> list[str]:
         """Return the partners of a chunk, the best first."""
@@ -290,16 +288,15 @@ class Pairs:
             )
             if is_apart and is_alike:
                 bridged = bool(self._names[chunk_id] & self._names[hit.chunk_id])
-                compared = bool(_heading(chunk) & _heading(other))
-                ranked.append((bridged, compared, hit.similarity, hit.chunk_id))
-        return [row[-1] for row in sorted(ranked, key=lambda row: row[:3], reverse=True)]
+                ranked.append((bridged, hit.similarity, hit.chunk_id))
+        return [row[-1] for row in sorted(ranked, reverse=True)]
 
     def _fit(self, first: str, second: str) -> bool:
         """Return whether two chunks can be a pair: neither the same nor neighbours."""
         one, two = self.chunks[first], self.chunks[second]
         if one.doc_id != two.doc_id:
             return one.text != two.text
-        return not self.across_documents and abs(self._places[first] - self._places[second]) > 1
+        return abs(self._places[first] - self._places[second]) > 1
 
     @cached_property
     def _places(self) -> dict[str, int]:
@@ -319,7 +316,3 @@ class Pairs:
             for chunk_id in ids if 1 < len(ids) <= _COMMONEST else ():
                 rare[chunk_id].add(name)
         return rare
-
-
-def _heading(chunk: Chunk) -> set[str]:
-    return set(tokens(chunk.headings[-1])) if chunk.headings else set()

@@ -105,7 +105,7 @@ def _parameters(program: "type[dspy.Module]") -> list[inspect.Parameter]:
 RECIPES: Mapping[str, RecipeSpec] = {
     "evolved": RecipeSpec(
         {"": _ONE, MULTI: _SEVERAL},
-        (*_WRITES, *_GUIDED, *_PUT, *_MIXED, "personas", "across_documents"),
+        (*_WRITES, *_GUIDED, *_PUT, *_MIXED, "personas"),
     ),
     "single": RecipeSpec(
         {"": _ONE},
@@ -124,7 +124,7 @@ RECIPES: Mapping[str, RecipeSpec] = {
     ),
     "multi": RecipeSpec(
         {MULTI: _SEVERAL},
-        (*_WRITES, *_GUIDED, *_PUT, "answers", "across_documents"),
+        (*_WRITES, *_GUIDED, *_PUT, "answers"),
         (MULTI,),
         {MULTI: 1},
     ),

@@ -47,7 +47,7 @@ def run_record(store: Store, attempts: Sequence[Attempt]) -> dict[str, Any]:
     """
     samples = samples_in("accepted", attempts)
     rejects = rejects_in(attempts)
-    usage, price = store.usage(), store.meta("price")
+    usage = store.usage()
     states = Counter(attempt.state for attempt in attempts)
     record = {
         **UNKNOWN,
@@ -61,16 +61,8 @@ def run_record(store: Store, attempts: Sequence[Attempt]) -> dict[str, Any]:
         "call_seconds": round(usage.pop("seconds"), 2),
         **usage,
         "seconds": round(store.meta("seconds") or 0.0, 2),
-        "cost": None,
+        **(store.meta("record") or {}),
     }
-    if price is not None:  # of a million prompt tokens, and of a million generated ones
-        total = (usage["prompt_tokens"] * price[0] + usage["generated_tokens"] * price[1]) / 1e6
-        record["cost"] = {
-            "price": price,
-            "total": total,
-            "per_sample": total / len(samples) if samples else None,
-        }
-    record |= store.meta("record") or {}
     return record | ({"selected": SELECTED} if record["configuration"].get("hard") else {})
 
 

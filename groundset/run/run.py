@@ -220,7 +220,7 @@ def edited(run: Run) -> Iterator[str]:
     if run.status == "running" or not file.is_file():
         return
     whole = "".join(json_line(sample_row(sample)) for sample in run.samples).encode()
-    if file.stat().st_size != len(whole) or file.read_bytes() != whole:
+    if file.read_bytes() != whole:
         yield (
             f"{file} was changed by hand, which has no effect: refuse samples with"
             f" `groundset review {run.folder}`, or keep some with run.filter(...).save(FOLDER)"

@@ -6,15 +6,12 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice
 from pathlib import Path
+from textwrap import indent
 from typing import Any, NamedTuple
-
-from rich.console import Console
-from rich.padding import Padding
-from rich.text import Text
 
 from groundset.files import json_text
 from groundset.options import AS_JSON, RUN, Options, option
-from groundset.printing import counted, duration, grouped, printable, say, say_lines
+from groundset.printing import counted, duration, grouped, say, say_lines
 from groundset.programs.errors import InputError
 from groundset.programs.forms import UNSURE
 from groundset.programs.stats import sight
@@ -109,10 +106,6 @@ def account(run: Run) -> Iterator[str]:
             f" {record['prompt_tokens']:,} prompt tokens ({record['cached_tokens']:,} cached) and"
             f" {record['generated_tokens']:,} generated ones."
         )
-    if record["cost"]:
-        each = record["cost"]["per_sample"]
-        sample = "" if each is None else f", {each:,.4f} a sample"
-        yield f"Cost {record['cost']['total']:,.2f}{sample}."
 
 
 def contradictions(run: Run) -> list[dict[str, Any]]:
@@ -161,7 +154,6 @@ class ShowOptions(Options):
 
     run: Path = RUN
     rejects: bool = option(False, "Show what was refused.")
-    step: tuple[str, ...] = option((), "Show what this step refused. Repeatable.", metavar="STEP")
     id: str | None = option(None, "Show the samples whose id begins with this.", metavar="ID")
     limit: int | None = option(None, "Show at most this many.", metavar="N", ge=1)
     trail: bool = option(False, "Also show what each step said.")
@@ -174,19 +166,18 @@ def show(options: ShowOptions) -> None:
     Raises:
         InputError: an option is wrong, or the folder holds no run.
     """
-    kind = "rejects" if options.rejects or options.step else "samples"
-    if options.id and kind == "rejects":
-        raise InputError("--id: not together with --rejects or --step")
+    kind = "rejects" if options.rejects else "samples"
+    if options.id and options.rejects:
+        raise InputError("--id: not together with --rejects")
     run = open_run(options.run)
-    found = _rejects(run, options) if kind == "rejects" else _samples(run, options)
+    found = _rejects(run) if options.rejects else _samples(run, options)
     entries = islice(found, options.limit)
     if options.as_json:
         rows = [entry.row for entry in entries]
         say_lines(json_text({"run": str(run.folder), kind: rows}, indent=2))
         return
-    console = Console()
     for title, alike in grouped((each.title, each) for each in entries).items():
-        _print(console, title, alike, trail=options.trail)
+        _print(title, alike, trail=options.trail)
     for line in () if options.id else account(run):
         say(line)
 
@@ -219,17 +210,11 @@ def _samples(run: Run, options: ShowOptions) -> Iterator[_Entry]:
         yield _Entry(sample_row(sample), title, score, text, sample.contexts, sample.trail)
 
 
-def _rejects(run: Run, options: ShowOptions) -> Iterator[_Entry]:
-    steps = {reject.step for reject in run.rejects}
-    if unknown := [step for step in options.step if step not in steps]:
-        known = ", ".join(sorted(steps)) or "none"
-        raise InputError(f"--step {unknown[0]}: it refused nothing; steps that did: {known}")
+def _rejects(run: Run) -> Iterator[_Entry]:
     for result in (attempt.result for attempt in run.attempts):
         sample = result.sample
         for reject in result.rejects:
             step, chance = reject.step, reject.probability
-            if step not in (options.step or steps):
-                continue
             chunks = [run.chunks[name] for name in run.chunks.keys() & {reject.chunk_id}]
             passage = "".join(chunk.passage for chunk in chunks)
             least = run.record["thresholds"].get(step)
@@ -245,21 +230,16 @@ def _rejects(run: Run, options: ShowOptions) -> Iterator[_Entry]:
             )
 
 
-def _print(console: Console, title: str, entries: Sequence[_Entry], *, trail: bool) -> None:
+def _print(title: str, entries: Sequence[_Entry], *, trail: bool) -> None:
     """Print what has the same title below it."""
-
-    def told(text: str, style: str = "", indent: int = 0) -> None:
-        shown = Text(printable(text, lines=not style), style)
-        console.print(Padding.indent(shown, indent))
-
-    console.rule()
     more = f" ({len(entries)} times)" if len(entries) > 1 else entries[0].score
-    told(f"{title}{more}", "bold")
+    say(f"{title}{more}")
     for entry in entries:
         if entry.text:
-            told(entry.text)
+            say_lines(entry.text)
         for chunk in entry.chunks:
-            told(f"{chunk.topic} ({chunk.path})", "italic", 2)
-            told(chunk.passage, indent=4)
+            say(f"  {chunk.topic} ({chunk.path})")
+            say_lines(indent(chunk.passage, "    "))
         for record in entry.trail if trail else ():
-            told(f"{record.step} {json.dumps(record.output, ensure_ascii=False)}")
+            say(f"{record.step} {json.dumps(record.output, ensure_ascii=False)}")
+    say()

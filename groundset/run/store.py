@@ -51,8 +51,9 @@ _SCHEMA = {
     "meta": "CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID",
 }
 # Codes of SQLite that do not mean that the file is damaged.
-_DISK = (sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR)
-_ACCESS = (
+_OUTSIDE = (
+    sqlite3.SQLITE_FULL,
+    sqlite3.SQLITE_IOERR,
     sqlite3.SQLITE_READONLY,
     sqlite3.SQLITE_CANTOPEN,
     sqlite3.SQLITE_BUSY,
@@ -357,14 +358,11 @@ class Store(AbstractContextManager["Store"]):
             except sqlite3.Error as error:
                 # Without a code it is Python's: a stored text is not UTF-8.
                 code = (getattr(error, "sqlite_errorcode", None) or sqlite3.SQLITE_CORRUPT) & 0xFF
-                if code in _DISK:
-                    reason = (
-                        "the disk is full, or fails; what was finished is kept: make room and run"
-                        " it again"
-                    )
-                    raise RunError(f"{self.path}: {reason}") from error
-                if code in _ACCESS:
-                    raise RunError(f"{self.path}: {error}") from error
+                if code in _OUTSIDE:
+                    raise RunError(
+                        f"{self.path}: {error} (a full disk, or a file in use or read-only);"
+                        " what was finished is kept"
+                    ) from error
                 raise damaged(self.path, str(error)) from error
 
 

@@ -51,7 +51,7 @@ def _parameters(record: Mapping[str, Any], *, is_shared: bool) -> dict[str, Any]
         for name, value in record["configuration"].items()
         if value not in (None, "", [], {}) and name not in hidden
     }
-    for role, model in record.get("models", {}).items():
+    for role, model in record["models"].items():
         settings |= {role: model["name"], f"{role}_sha256": model.get("sha256") or ""}
     for name, version in record.get("versions", {}).items():
         settings[f"version.{name}"] = version
@@ -66,12 +66,7 @@ def _metrics(run: Run) -> Iterator[tuple[str, float]]:
     yield from ((name, value) for name, value in record.items() if isinstance(value, int | float))
     yield "rejects", len(run.rejects)
     if samples:
-        for name in ("calls", "prompt_tokens"):
-            yield f"{name}_per_sample", record.get(name, 0) / len(samples)
         yield "found_first", sum(sample.retrieval.rank == 1 for sample in samples) / len(samples)
-        known = [sample.probability for sample in samples if sample.probability is not None]
-        if known:
-            yield "mean_probability", sum(known) / len(known)
-    for step, decisions in record.get("counts", {}).items():
+    for step, decisions in record["counts"].items():
         if decisions["refused"]:
             yield f"refused_by_{step}", decisions["refused"]

@@ -10,7 +10,6 @@ from groundset.programs.text import one_line
 from groundset.programs.untrusted import MAX_ROW, small_text
 from groundset.tracking import SQLITE, Tracking
 
-_DEAREST = 1e9  # price of a million tokens
 _LONGEST, _MOST_LINES = 500, 1_000  # characters of a persona or query, and lines of a file of them
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 _TRACES = re.compile(r"[a-z][a-z0-9+.-]+://[^\s#]*#.+", re.IGNORECASE)
@@ -109,21 +108,3 @@ def _question(inputs: Any) -> str:
             texts = [inputs[name] for name in _ASKED if isinstance(inputs.get(name), str)]
             return _question(texts[0]) if texts else ""
     return ""
-
-
-def prices(text: str) -> tuple[float, float]:
-    """Return the prices of a million prompt tokens and a million generated tokens, from a text such
-    as ``0.5,1.5``.
-
-    Raises:
-        ValueError: the text has another form, or a number is negative or too large.
-    """
-    try:
-        prompt, generated = map(float, text.split(","))
-    except ValueError:
-        prompt = generated = -1.0
-    if not (0 <= prompt <= _DEAREST and 0 <= generated <= _DEAREST):
-        raise ValueError(
-            "give the prices of a million prompt and generated tokens, such as 0.5,1.5"
-        )
-    return prompt, generated

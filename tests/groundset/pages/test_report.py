@@ -63,7 +63,6 @@ def test_figures(make_run):
         "prompt_tokens": 8000,
         "generated_tokens": 400,
         "seconds": 60.0,
-        "cost": {"total": 0.02},
     }
     reviews = [
         review("s0"),
@@ -109,7 +108,6 @@ def test_figures(make_run):
         "prompt_tokens": 2000,
         "generated_tokens": 100,
         "seconds": 15,
-        "price": 0.005,
     }
 
 

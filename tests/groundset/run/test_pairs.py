@@ -1,7 +1,5 @@
 """Which chunks a question about several can be asked about."""
 
-from collections.abc import Callable
-
 import pytest
 from evaluation_sets import chunk, sample
 
@@ -48,15 +46,11 @@ TEXTS = {
 }
 DOCUMENTS = {"a": "1", "b": "1", "c": "1", "d": "2", "e": "2", "copy": "3", "title": "3"}
 SIMILAR = {"copy": 0.97, "b": 0.8, "c": 0.7, "title": 0.7, "e": 0.6, "d": 0.55}
-HEADINGS = {"a": ("Owners",), "e": ("Owners of old",)}
 
 
 @pytest.fixture
-def pairs() -> Callable[..., Pairs]:
-    chunks = {
-        name: chunk(name, text, doc_id=DOCUMENTS[name], headings=HEADINGS.get(name, ()))
-        for name, text in TEXTS.items()
-    }
+def pairs() -> Pairs:
+    chunks = {name: chunk(name, text, doc_id=DOCUMENTS[name]) for name, text in TEXTS.items()}
 
     def nearest(chunk_id, limit):
         return [
@@ -65,20 +59,16 @@ def pairs() -> Callable[..., Pairs]:
             if name != chunk_id
         ][:limit]
 
-    return lambda **options: Pairs(chunks, nearest, **options)
+    return Pairs(chunks, nearest)
 
 
-def test_a_rare_name_comes_first_then_like_headings(pairs):
+def test_a_rare_name_comes_first(pairs):
     # neither its neighbour, nor its copy, nor a title page
-    assert pairs().partners("a") == ["d", "e", "c"]
-
-
-def test_chunks_may_have_to_be_from_other_documents(pairs):
-    assert pairs(across_documents=True).partners("a") == ["d", "e"]
+    assert pairs.partners("a") == ["d", "c", "e"]
 
 
 def test_a_title_page_has_no_partners(pairs):
-    assert pairs().partners("title") == []
+    assert pairs.partners("title") == []
 
 
 def test_subjects_without_a_question_are_what_headings_name_and_chunks_speak_of():

@@ -59,7 +59,6 @@ def test_rejects_are_shown_with_the_passage_of_their_chunk(run, capsys):
     assert "Refused 1 question: judge 1 (not clear 1)." in text
     assert "score  not content (2 times)" in text
     assert "Refused 2 passages: score 2 (not content 2)." in text
-    assert "not clear" not in shown(run, capsys, rejects=True, step=("score",)).partition("Kept")[0]
 
 
 def test_a_file_that_was_changed_by_hand_is_named(run, capsys):
@@ -90,10 +89,6 @@ def test_json_is_for_programs(run, capsys):
     [
         ({"id": "x"}, "--id x: no sample"),
         ({"id": "s", "rejects": True}, "--id: not together with --rejects"),
-        (
-            {"step": ("ask",)},
-            "--step ask: it refused nothing; steps that did: judge, score",
-        ),
     ],
 )
 def test_wrong_options_are_one_line(run, options, message):

@@ -63,7 +63,7 @@ def test_questions_get_answers_and_a_stopped_run_goes_on(opened, tmp_path, capsy
     assert (unsure.question, unsure.answer, unsure.retrieval_gt) == (CALDER, "", ())
     assert (whole.record["unsure"], len(unsure.contexts)) == (1, 10)
     assert any(line.startswith("1 question unsure: `groundset review") for line in account(whole))
-    show(ShowOptions(run=whole.folder, rejects=True, step=("unsure",), trail=True))
+    show(ShowOptions(run=whole.folder, rejects=True, trail=True))
     assert capsys.readouterr().out.count('"confidence": 40') == len(unsure.trail) == 11
     assert [each.id for each in joined([whole]).samples] == [each.id for each in whole]
     assert len(opened.run(questions=file, size=1)) == 1

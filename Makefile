@@ -44,6 +44,7 @@ $(TOOLS): $(STAMP)
 run: install ## Make a small evaluation set of the sample documents, and a report on it, in out/demo/
 	$(BIN)/groundset models pull $(MODELS) >/dev/null
 	$(BIN)/groundset generate data/company data/samples --size 8 --lm $(MODEL) --out $(DEMO) || [ $$? -eq 3 ]
+	rm -rf $(DEMO)/autorag $(DEMO)/hub
 	$(BIN)/groundset export $(DEMO) --format autorag --out $(DEMO)/autorag
 	$(BIN)/groundset push $(DEMO) --repo you/demo --licence apache-2.0 --out $(DEMO)/hub
 	$(BIN)/groundset report $(DEMO)

@@ -70,5 +70,5 @@ test-peers: $(TOOLS) $(PEERS) ## Load exports with the tools that they are for (
 	$(@D)/bin/python -m pip --disable-pip-version-check install --quiet --no-deps -r $<
 	@touch $@
 
-bench: $(TOOLS) ## Measure the fitted heads, and the engines of a corpus
-	for script in judges engines; do $(BIN)/python benchmarks/$$script.py || exit 1; done
+bench: $(TOOLS) ## Measure the engines of a corpus
+	$(BIN)/python benchmarks/engines.py

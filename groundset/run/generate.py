@@ -312,9 +312,7 @@ def _run(setup: _Setup, questions: Mapping[str, int], corpus: Corpus, store: Sto
     programs = _programs(setup, search)
     if options.questions and options.prefer:
         programs[""].counts = corpus.preference(options.prefer)
-    attempts = Attempts(
-        options, corpus, index, setup.embedder, programs, setup.lm.lm, progress.step
-    )
+    attempts = Attempts(options, corpus, index, setup.embedder, programs, setup.lm.lm)
     runner = Runner(store, plan, attempts, journal, progress=progress, workers=options.workers)
     store.set_meta("asked", max(plan.size, plan.accepted.total()))
     progress.start(

@@ -26,7 +26,7 @@ from typer.core import TyperCommand, TyperGroup
 
 from groundset import __version__, privacy
 from groundset.printing import say, say_lines
-from groundset.programs.errors import GroundsetError, InputError
+from groundset.programs.errors import GroundsetError, InputError, wrapped
 
 if TYPE_CHECKING:
     from pydantic.fields import FieldInfo
@@ -216,11 +216,8 @@ def _run(arguments: list[str]) -> int:
             message = message[:1].lower() + message[1:].rstrip(".")
         return _fail(message, error.exit_code)
     except Exception as error:  # noqa: BLE001 - tracebacks are shown only with GROUNDSET_DEBUG
-        cause: BaseException | None = error
-        while cause is not None:  # DSPy wraps errors
-            if isinstance(cause, GroundsetError):
-                return _fail(str(cause), cause.exit_code)
-            cause = cause.__cause__
+        if cause := wrapped(error):
+            return _fail(str(cause), cause.exit_code)
         detail = str(error) or "no message"
         return _fail(
             f"unexpected {type(error).__name__}: {detail} (set GROUNDSET_DEBUG=1 for a traceback)",

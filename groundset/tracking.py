@@ -26,6 +26,7 @@ from groundset import __version__
 from groundset.files import encodable, json_text
 from groundset.privacy import without_secrets
 from groundset.programs.errors import InputError, StateError, TrackingError, first_line
+from groundset.programs.text import digest
 
 FOLDER, RUNS, REGISTRY = "mlruns", "groundset-generate", "prompts:/"
 VARIABLE = "MLFLOW_TRACKING_URI"
@@ -108,7 +109,7 @@ def _from_uri(uri: str) -> Location:
 
 
 class Rows(NamedTuple):
-    """Rows that a run or a compile used; only their hash and the names of columns are logged."""
+    """Rows that a run or a compile used; only their number and hash are logged."""
 
     name: str
     use: str  # ``train``, ``dev``, ``test`` or ``evaluation``
@@ -247,16 +248,12 @@ class Tracking:
             ).result()
         inputs = []
         for name, use, rows in entry.rows:
-            content = json.dumps(rows, sort_keys=True, default=str).encode()
-            sha256 = hashlib.sha256(content).hexdigest()
-            columns = dict.fromkeys(column for row in rows for column in row)
-            schema = [{"name": column, "type": "string"} for column in columns]
+            sha256 = digest(rows)
             dataset = Dataset(
                 name,
                 sha256[:_DIGEST],
                 source_type="code",
                 source=json_text({"tags": {"sha256": sha256, "rows": len(rows)}}),
-                schema=json_text({"mlflow_colspec": schema}),
             )
             inputs.append(DatasetInput(dataset, [InputTag(MLFLOW_DATASET_CONTEXT, use)]))
         self.client.log_inputs(run.info.run_id, inputs)

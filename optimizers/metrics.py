@@ -249,8 +249,6 @@ def _put(example: dspy.Example, prediction: Any, judge: Judge | None) -> Score:
         fault = "the question is not put anew"
     elif has_words(message, answer) and not has_words(asked, answer):
         fault = f"it gives its answer away: {answer!r}"
-    elif not language.shared_words(message, f"{example.get('topic')} {asked}"):
-        fault = "nobody can tell what it is about"
     if fault := fault or language_fault(message, answer, language.code):
         return Score(0.0, fault)
     words, (wanted, tenths) = len(message.split()), map(int, WANTED.findall(example.wording))

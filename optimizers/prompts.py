@@ -1,8 +1,6 @@
 """Compiling prompts: any stock optimizer of DSPy, on one predictor or on a whole program."""
 
-import hashlib
 import io
-import json
 import logging
 import random
 import sys
@@ -21,7 +19,8 @@ from dspy.utils.exceptions import AdapterParseError, LMInvalidRequestError
 
 from groundset.optimizers.tasks import CompileTask
 from groundset.programs.adapter import PLAIN_TEXT, with_outputs
-from groundset.programs.errors import CompileError, GroundsetError, first_line
+from groundset.programs.errors import CompileError, first_line, wrapped
+from groundset.programs.text import digest
 
 # of a predictor, at most; more do not fit into the context of small models, or slow them down
 DEMOS = 4
@@ -315,7 +314,7 @@ class _Record(BaseCallback):
 
     def on_lm_start(self, call_id: str, instance: Any, inputs: dict[str, Any]) -> None:  # noqa: ARG002
         """Count a call that was not made before, and end the compile if it is one too many."""
-        call = _digest([instance.model, instance.kwargs, inputs])
+        call = digest([instance.model, instance.kwargs, inputs])
         if call in self._asked:
             return
         if self.calls >= self._most:
@@ -329,11 +328,7 @@ class _Record(BaseCallback):
             raise _StoppedError from exception
 
     def candidate(self, state: State) -> Candidate:
-        return self.known.setdefault(_digest(state), Candidate(len(self.known), state))
-
-
-def _digest(value: Any) -> str:
-    return hashlib.sha256(json.dumps(value, sort_keys=True, default=str).encode()).hexdigest()
+        return self.known.setdefault(digest(state), Candidate(len(self.known), state))
 
 
 @contextmanager
@@ -353,13 +348,6 @@ def _watched(record: _Record, lm: dspy.LM, verbose: bool) -> Iterator[None]:
             with redirect_stdout(aside), redirect_stderr(aside):
                 yield
     except _StoppedError as stopped:
-        error = stopped.__cause__
-        while (
-            error is not None
-            and error.__cause__ is not None
-            and not isinstance(error, GroundsetError)
-        ):
-            error = error.__cause__  # DSPy wraps errors
-        raise error or stopped from None
+        raise wrapped(stopped.__cause__) or stopped.__cause__ or stopped from None
     finally:
         logging.disable(before)

@@ -74,3 +74,14 @@ class CompileError(GroundsetError):
 def first_line(error: BaseException) -> str:
     """Return the first line of what an error says, or its name if it says nothing."""
     return (str(error).strip() or type(error).__name__).splitlines()[0]
+
+
+def wrapped(error: BaseException | None) -> GroundsetError | None:
+    """Return the error of groundset that DSPy wrapped, None if there is none."""
+    seen: list[BaseException] = []
+    while error is not None and error not in seen:  # what is raised from itself is a circle
+        if isinstance(error, GroundsetError):
+            return error
+        seen.append(error)
+        error = error.__cause__
+    return None

@@ -1,10 +1,12 @@
 """Words, numbers and plain text in any language."""
 
 import hashlib
+import json
 import re
 import unicodedata
 from collections.abc import Mapping
 from functools import lru_cache
+from typing import Any
 
 import regex
 
@@ -87,6 +89,11 @@ def one_line(text: object) -> str:
 def text_id(*texts: str) -> str:
     """Return a short id for texts that have none."""
     return hashlib.sha256("\0".join(texts).encode("utf-8", "surrogatepass")).hexdigest()[:16]
+
+
+def digest(value: Any) -> str:
+    """Return the SHA-256 of a value as JSON."""
+    return hashlib.sha256(json.dumps(value, sort_keys=True, default=str).encode()).hexdigest()
 
 
 def has_words(text: str, phrase: str) -> bool:

@@ -12,7 +12,6 @@ from dspy.utils import exceptions
 from groundset.models.texts import written
 
 _ROOM = 4096  # tokens that a model which thinks may spend besides those of its answer
-_IGNORED = 2  # times the limit of tokens that only a server writes which does not know it
 _MENDS = {
     "system": "put before the first question",
     "max_tokens": "sent as max_completion_tokens",
@@ -70,12 +69,6 @@ class Dialect:
             refused.append("system")
         self._leave_out(refused)
         return bool(refused)
-
-    def check_limit(self, sent: Request, response: Response) -> None:
-        """Send the limit of tokens by its other name from now on if the server ignored it."""
-        limit = sent.config.max_tokens
-        if limit and (response.usage.output_tokens or 0) > _IGNORED * limit:
-            self._leave_out(["max_tokens"])
 
     def finds_thoughts(self, response: Response) -> bool:
         """Give the model room from now on if it thinks; return whether an answer had none."""

@@ -6,7 +6,6 @@ with a rollout id or as one of several candidates, is another call.
 """
 
 import dataclasses
-import hashlib
 import json
 import re
 import threading
@@ -23,6 +22,7 @@ from dspy.utils.exceptions import ContextWindowExceededError, LMError, LMInvalid
 from groundset.models.llama import LlamaModel
 from groundset.models.server import Server
 from groundset.programs.errors import ModelError
+from groundset.programs.text import digest
 
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _CANDIDATES = 1_000  # of one call, at most
@@ -140,7 +140,7 @@ class Engine:
         adapter = self._adapters.get(str((request.config.extensions or {}).get("adapter")))
         asked = request_to_dict(request)
         asked |= {"adapter_sha256": adapter, "variant": variant, "format": _FORMAT}
-        return request, hashlib.sha256(json.dumps(asked, sort_keys=True).encode()).hexdigest()
+        return request, digest(asked)
 
     def stream(self, request: lm15.Request) -> Iterator[Any]:
         """Answer one request as DSPy's stream events, in one piece."""

@@ -13,7 +13,7 @@ from dspy import lm15
 from dspy.clients.engines.base import validate_request
 
 from groundset.bounded import usable_processors
-from groundset.models.texts import Completions, ControlTokens, special_tokens
+from groundset.models.texts import ControlTokens, completed, special_tokens
 from groundset.programs.errors import ModelError
 
 _SLOTS = 8
@@ -88,7 +88,7 @@ class LlamaModel:
         # never returns. The metrics come through the queue of the loop, so it is running once they
         # arrive.
         self._server.handle_metrics()
-        self._control_tokens, self._completions = ControlTokens(special_tokens(path)), Completions()
+        self._control_tokens = ControlTokens(special_tokens(path))
 
     def complete(self, request: lm15.Request) -> lm15.Response:
         """Answer one request, with control tokens in its texts escaped.
@@ -112,9 +112,7 @@ class LlamaModel:
         if fault := reply.get("error"):
             kind = _ERRORS.get(fault["type"], lm15.ServerError)
             raise kind(f"llama.cpp: {fault['message']}")
-        return self._completions.read(
-            lm15.response_from_openai_chat({**reply, "model": request.model})
-        )
+        return completed(lm15.response_from_openai_chat({**reply, "model": request.model}))
 
     def _body(self, request: lm15.Request) -> dict[str, Any]:
         """Return a request as llama.cpp's chat completions take it."""

@@ -33,6 +33,7 @@ from weakref import WeakValueDictionary
 import dspy
 from dspy import lm15
 from dspy.clients.backend_selection import CLIENT_KEYS
+from dspy.utils.exceptions import LMInvalidRequestError
 
 from groundset import privacy
 from groundset.bounded import BoundedProcess, LimitError
@@ -48,7 +49,6 @@ from groundset.models.catalogue import (
 from groundset.models.fetch import HUB_FORM, HUB_PREFIX, Notify, parse_name, pull, say_err
 from groundset.models.journal import Engine, Journal, Variants
 from groundset.models.server import Server
-from groundset.models.texts import SilentModelError
 from groundset.options import Name, near_matches
 from groundset.programs.errors import (
     GroundsetError,
@@ -373,7 +373,7 @@ def load_once(files: list[str]) -> str:
     )
     try:
         llama.LlamaModel(Path(path), adapters=adapters).complete(request)
-    except SilentModelError:  # one token is no thought
+    except LMInvalidRequestError:  # one token may be a thought
         pass
     except (GroundsetError, lm15.LM15Error) as error:
         return str(error).split("cannot load this model: ")[-1] or type(error).__name__

@@ -29,7 +29,7 @@ from dspy.utils import exceptions
 
 from groundset import privacy
 from groundset.models.dialect import Dialect
-from groundset.models.texts import Completions, ControlTokens
+from groundset.models.texts import ControlTokens, completed
 from groundset.programs.errors import UnreachableModelError
 
 KEY_VARIABLE = "GROUNDSET_API_KEY"
@@ -85,7 +85,7 @@ class Server:
         host = urlsplit(base_url).hostname or ""
         self.name = urlsplit(base_url).netloc or model.partition("/")[0]
         self.is_local = host in privacy.LOOPBACK
-        self._control_tokens, self._completions = ControlTokens(), Completions()
+        self._control_tokens = ControlTokens()
         self._dialect = Dialect(self.name, model, notify)
         once: dict[str, Any] = {"cache": False, "num_retries": 0}
         if not base_url:
@@ -102,23 +102,18 @@ class Server:
         self._lm = dspy.LM(f"hosted_vllm/{model}", engine=LM15Engine(config), **once)
 
     def check(self) -> None:
-        """Ask for a few tokens about nothing, so that a wrong address, key or name shows before
-        anything is written.
+        """Greet the model, so that a wrong address, key or name shows before anything is written.
 
         Raises:
             NoAnswerError: the server does not answer, refuses the key or does not have the model.
         """
         if not self.is_local:
             self._notify(f"texts are sent to {self.name}")
-        greeting = (Message.user("Hi"),)
+        config = Config(max_tokens=_GREETING)
+        greeting = Request(self._lm.model, (Message.user("Hi"),), config=config)
         try:
-            for tokens in (16, _GREETING):
-                request = Request(self._lm.model, greeting, config=Config(max_tokens=tokens))
-                response = self._answered(request, retries=0)
-                # A template may have opened a thought: only its end tells it from an answer.
-                self._dialect.finds_thoughts(response)
-                if response.finish_reason != "length" or self._dialect.thinks:
-                    return
+            # A template may have opened a thought: only its end tells it from an answer.
+            self._dialect.finds_thoughts(self._answered(greeting, retries=0))
         except exceptions.LMRateLimitError:
             pass
         except exceptions.LMError as error:
@@ -143,7 +138,7 @@ class Server:
                 response = self._answered(request, self._retries)
         except exceptions.LMError as error:
             raise self._explained(error) from error
-        return self._completions.read(response, request.config.stop)
+        return completed(response, request.config.stop)
 
     def _answered(self, request: Request, retries: int) -> Response:
         """Send a request until it is answered, without what the server refuses."""
@@ -167,7 +162,6 @@ class Server:
                 time.sleep(pause)
             else:
                 self._check_answer(response)
-                self._dialect.check_limit(sent, response)
                 return response
 
     def _check_answer(self, response: Response) -> None:

@@ -18,9 +18,9 @@ from pathlib import Path
 from typing import Any
 
 from dspy.lm15 import Message, Request, Response
-from dspy.utils.exceptions import LMError, LMInvalidRequestError
+from dspy.utils.exceptions import LMInvalidRequestError
 
-from groundset.programs.errors import AnswerError, UnknownModelError
+from groundset.programs.errors import UnknownModelError
 
 # For models whose tokens are unknown: those of widely used families. Most are spelt <|name|>, with
 # wide bars (DeepSeek) or in square brackets (EXAONE).
@@ -62,7 +62,6 @@ _WRAPPED = re.compile(
     r"\A\s*<(answer|output|response|result|final)>(.*?)(?:</\1>\s*)?\Z", re.DOTALL | re.IGNORECASE
 )
 _HIDDEN = 8  # tokens without a text that only a thought can be
-_SILENT = 8  # answers in a row without a word, which end a run
 _MEND = (
     "name a model that does not think (tagged instruct), or turn its thinking off (vLLM, SGLang:"
     " `--default-chat-template-kwargs '{\"enable_thinking\": false}'`; llama-server:"
@@ -165,10 +164,6 @@ def _list(data: mmap, name: bytes) -> tuple[int, int]:
     return place + struct.calcsize("<IQ"), count
 
 
-class SilentModelError(AnswerError, LMError):
-    """A model writes nothing; the message says what to do. DSPy passes it on as it is."""
-
-
 def written(response: Response) -> tuple[str, bool]:
     """Return what a model has written, and whether it has thought, which servers send beside the
     text or within it.
@@ -190,34 +185,18 @@ def written(response: Response) -> tuple[str, bool]:
     return _ENDS.sub("", text).strip() if thinks else text, thinks
 
 
-class Completions:
-    """Reads all completions of a model."""
+def completed(response: Response, stop: Sequence[str] = ()) -> Response:
+    """Return a response that holds the written text only, up to the first of ``stop``.
 
-    def __init__(self) -> None:
-        """Begin without one."""
-        self._has_written, self._silent = False, 0
+    Tool calls and other parts stay as they are.
 
-    def read(self, response: Response, stop: Sequence[str] = ()) -> Response:
-        """Return a response that holds the written text only, up to the first of ``stop``.
-
-        Tool calls and other parts stay as they are.
-
-        Raises:
-            LMInvalidRequestError: there are only thoughts.
-            SilentModelError: nothing was written, several times in a row, or only thoughts the
-                first time.
-        """
-        if any(part.type not in ("text", "thinking") for part in response.message.parts):
-            return response
-        text, thinks = written(response)
-        if text.strip():
-            self._has_written, self._silent = True, 0
-        else:
-            self._silent += 1
-            message = f"the model has {'only thought and ' * thinks}written nothing; {_MEND}"
-            if self._silent >= _SILENT or (thinks and not self._has_written):
-                raise SilentModelError(message)
-            if thinks:
-                raise LMInvalidRequestError(message)
-        end = min((place for mark in stop if (place := text.find(mark)) >= 0), default=len(text))
-        return replace(response, message=Message.assistant(text[:end]))
+    Raises:
+        LMInvalidRequestError: there are only thoughts.
+    """
+    if any(part.type not in ("text", "thinking") for part in response.message.parts):
+        return response
+    text, thinks = written(response)
+    if thinks and not text.strip():
+        raise LMInvalidRequestError(f"the model has only thought and written nothing; {_MEND}")
+    end = min((place for mark in stop if (place := text.find(mark)) >= 0), default=len(text))
+    return replace(response, message=Message.assistant(text[:end]))

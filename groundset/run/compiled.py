@@ -7,8 +7,6 @@ a ``program.save`` wrote it, trained weights beside it (``<step>.gguf``), and fi
 MLflow are checked alike.
 """
 
-import hashlib
-import json
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from pathlib import Path
@@ -24,6 +22,7 @@ from groundset.programs.adapter import with_outputs
 from groundset.programs.errors import StateError
 from groundset.programs.heads import HEAD_STEPS, StepHeads, load_heads
 from groundset.programs.step import RENAMED, STEPS, step
+from groundset.programs.text import digest
 from groundset.programs.untrusted import first_fault, json_of, small_text
 from groundset.tracking import REGISTRY, Tracking
 
@@ -91,12 +90,12 @@ class Compiled(NamedTuple):
         """Return a hash of all that affects a run."""
         heads = {name: fitted.model_dump(mode="json") for name, fitted in self.heads.items()}
         weights = {name: file_sha256(file) for name, file in self.adapters.items()}
-        return _sha256([self.hashes, heads, weights])
+        return digest([self.hashes, heads, weights])
 
     @property
     def hashes(self) -> dict[str, str]:
         """Return the hash of each state."""
-        return {name: _sha256(state.model_dump()) for name, state in sorted(self.states.items())}
+        return {name: digest(state.model_dump()) for name, state in sorted(self.states.items())}
 
     def apply(self, programs: Iterable[dspy.Module]) -> None:
         """Load the states into the predictors of programs that have the name of their step."""
@@ -104,10 +103,6 @@ class Compiled(NamedTuple):
             for _, predictor in program.named_predictors():
                 if state := self.states.get(getattr(predictor, "name", "")):
                     state.apply(predictor)
-
-
-def _sha256(value: Any) -> str:
-    return hashlib.sha256(json.dumps(value, sort_keys=True).encode()).hexdigest()
 
 
 def load_compiled(

@@ -23,7 +23,7 @@ from dspy.utils.exceptions import (
 from numpy.typing import NDArray
 
 from groundset.printing import Progress
-from groundset.programs.errors import GroundsetError
+from groundset.programs.errors import GroundsetError, wrapped
 from groundset.programs.forms import UNSURE
 from groundset.programs.text import numbers, words_in
 from groundset.programs.types import Reject
@@ -254,14 +254,8 @@ class Runner:
         Raises:
             GroundsetError: every attempt would fail like it.
         """
-        cause: BaseException | None = error
-        seen: list[BaseException] = []
-        # DSPy wraps errors; what is raised from itself is a circle
-        while cause is not None and cause not in seen:
-            if isinstance(cause, GroundsetError):
-                raise cause
-            seen.append(cause)
-            cause = cause.__cause__
+        if cause := wrapped(error):
+            raise cause
         told: dict[str, Any] = {
             "question": task.question or None,
             "chunk_id": next(iter(task.chunks), ""),

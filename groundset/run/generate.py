@@ -144,7 +144,8 @@ def _generate(options: GenerateOptions, *, hard: bool) -> tuple[RunJournal, bool
         # What the name or file of the model tells is found before it is opened.
         early = options.resolved(**size_of(options.lm)).compared()
         if store:
-            known = identity | {name: early[name] for name in early.keys() - _BY_MODEL}
+            unknown = _BY_MODEL - options.model_fields_set
+            known = identity | {name: early[name] for name in early.keys() - unknown}
             _check_same(options.out, store.meta("identity"), known)
         setup = _open_models(options, own, journal, progress, stack)
         names = {
@@ -166,6 +167,7 @@ def _generate(options: GenerateOptions, *, hard: bool) -> tuple[RunJournal, bool
             if store.meta("identity").keys() < identity.keys():
                 store.set_meta("record", store.meta("record") | setup.record())
                 store.set_meta("identity", identity)
+                store.set_meta("started", journal.began.isoformat(timespec="seconds"))
         journal.attach(store)
         with journal.stopping_on_signals(progress.note, hard=hard):
             has_ended = _run(setup, questions, corpus, store)

@@ -1,8 +1,6 @@
 """Programs and judges of users in a run: any ``dspy.Module`` that is called with text."""
 
-import hashlib
 import inspect
-import json
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -10,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from groundset.options import Name, imported
 from groundset.programs.errors import InputError, StateError, first_line
 from groundset.programs.forms import FORMS, MULTI, SIMPLE
+from groundset.programs.text import digest
 from groundset.run.recipes import RecipeSpec, inputs_of
 
 if TYPE_CHECKING:
@@ -97,8 +96,7 @@ def own_state(recipe: str, state: str) -> str:
         [name, {key: value for key, value in predictor.dump_state().items() if key not in ignored}]
         for name, predictor in _loaded(recipe, state).named_predictors()
     ]
-    content = json.dumps(prompts, sort_keys=True, default=str)
-    return hashlib.sha256(content.encode()).hexdigest()
+    return digest(prompts)
 
 
 class _OwnRecipe(RecipeSpec):

@@ -14,7 +14,7 @@ from refusal import refuses
 from groundset.models.journal import FailingModelError
 from groundset.models.open import open_model
 from groundset.models.server import NoAnswerError
-from groundset.programs.errors import AnswerError, UnreachableModelError
+from groundset.programs.errors import UnreachableModelError
 
 ERROR = {"error": {"message": "no", "type": "invalid_request_error"}}
 PROBE = "Hi"
@@ -122,11 +122,13 @@ def test_a_thought_that_only_its_end_tells_gets_room_before_the_first_question()
     ],
 )
 def test_nothing_but_thoughts_is_no_answer(answer):
-    with refuses(
-        r"only thought and written nothing.*turn its thinking off.*more", AnswerError
-    ) as caught:
-        ask(answer)
-    assert caught.value.exit_code == 2
+    message = r"only thought and written nothing.*turn its thinking off.*more"
+    with serving(answer) as server, open_model(server.spec, notify=print) as model:
+        for number in range(4):
+            with refuses(message, LMInvalidRequestError):
+                model.lm(f"What is a quay ({number})?")
+        with refuses(f"5 requests in a row failed: .*{message}", FailingModelError):
+            model.lm("What is a quay?")
 
 
 @pytest.mark.parametrize(

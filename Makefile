@@ -44,6 +44,7 @@ $(TOOLS): $(STAMP)
 run: install ## Make a small evaluation set of the sample documents, and a report on it, in out/demo/
 	$(BIN)/groundset models pull $(MODELS) >/dev/null
 	$(BIN)/groundset generate data/company data/samples --size 8 --lm $(MODEL) --out $(DEMO) || [ $$? -eq 3 ]
+	rm -rf $(DEMO)/autorag $(DEMO)/hub
 	$(BIN)/groundset export $(DEMO) --format autorag --out $(DEMO)/autorag
 	$(BIN)/groundset push $(DEMO) --repo you/demo --licence apache-2.0 --out $(DEMO)/hub
 	$(BIN)/groundset report $(DEMO)
@@ -69,5 +70,5 @@ test-peers: $(TOOLS) $(PEERS) ## Load exports with the tools that they are for (
 	$(@D)/bin/python -m pip --disable-pip-version-check install --quiet --no-deps -r $<
 	@touch $@
 
-bench: $(TOOLS) ## Measure the fitted heads, the start of a run, and the engines of a corpus
-	for script in judges start engines; do $(BIN)/python benchmarks/$$script.py || exit 1; done
+bench: $(TOOLS) ## Measure the engines of a corpus
+	$(BIN)/python benchmarks/engines.py

@@ -19,11 +19,11 @@ from pathlib import Path
 
 import numpy as np
 from sklearn.feature_extraction.text import HashingVectorizer
-from start import write_documents
 
 from groundset.corpus.corpus import read_corpus
 from groundset.corpus.options import CorpusOptions
 from groundset.corpus.prepare import embedded
+from groundset.files import data_path
 
 
 class WordEmbedder:
@@ -60,6 +60,22 @@ def prepare(docs: Path, engine: str) -> None:
         f" {digest.hexdigest()[:16]} |",
         flush=True,
     )
+
+
+def write_documents(folder: Path, chunks: int) -> None:
+    """Write enough text for some chunks of a thousand characters: the sample documents, repeated
+    with other names of places, so that no chunk is a copy of another.
+    """
+    texts = [file.read_text(encoding="utf-8") for file in sorted(data_path("samples").glob("*.md"))]
+    written = copy = 0
+    while written < chunks * 1000:
+        for number, text in enumerate(texts):
+            words = (
+                f"{word}{copy}" if word[:1].isupper() and copy else word for word in text.split(" ")
+            )
+            (folder / f"{number}-{copy}.md").write_text(" ".join(words), encoding="utf-8")
+            written += len(text)
+        copy += 1
 
 
 def main() -> None:

@@ -17,7 +17,6 @@ import sys
 import tempfile
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
-from itertools import islice
 from pathlib import Path
 from typing import Any, TextIO
 
@@ -27,7 +26,6 @@ from groundset.programs.errors import InputError
 
 _DATA = Path(__file__).parent / "data"
 _SUFFIX, _LOCK = ".groundset-part", "owner.lock"
-_WRITTEN = ".groundset.json"  # the SHA-256 of the files of a folder, as they were written last
 _LOCK_TIMEOUT_SECONDS = (
     1.0  # another process may hold the lock briefly to see whether the owner lives
 )
@@ -146,33 +144,30 @@ def is_stream(target: Path) -> bool:
 
 
 @contextmanager
-def whole_folder(target: Path, *, last: str, checked: bool = False) -> Iterator[Path]:
-    """Yield a temporary folder whose content replaces that of ``target`` when the block succeeds.
+def whole_folder(target: Path, *, last: str = "") -> Iterator[Path]:
+    """Yield a temporary folder whose content becomes that of ``target``, a new or an empty folder,
+    when the block succeeds.
 
-    No other process can write the same target meanwhile. In a target that exists the files are
-    replaced one by one: that named ``last`` is removed first and moved last, so that it never lies
-    beside files of another version. What is ``checked`` replaces only files that were not changed
-    since they were written; see :func:`check_own`.
+    No other process can write the same target meanwhile. The file named ``last`` is moved last.
 
     Raises:
-        InputError: the target cannot be written, or another process is writing it; or a file was
-            changed. The message names it.
+        InputError: the target cannot be written, holds files, or another process is writing it; the
+            message names it.
     """
     target = target.resolve()
     with _naming(target):
         target.parent.mkdir(parents=True, exist_ok=True)
         with working_folder(target if target.is_dir() else target.parent, target.name) as working:
-            if checked:
-                check_own(target)
             aside = working / "part"
             aside.mkdir()
             yield aside
-            if checked:
-                digests = {name: sha256_of(path) for name, path in _leaves(aside)}
-                write_text(aside / _WRITTEN, json_text(digests))
             for path in (aside, *aside.rglob("*")):
                 _sync(path)
-            _put(aside, target, last)
+            if not target.exists():
+                aside.rename(target)
+                return
+            for path in sorted(aside.iterdir(), key=lambda path: path.name == last):
+                path.replace(target / path.name)
 
 
 def check_folder(folder: Path) -> None:
@@ -185,42 +180,22 @@ def check_folder(folder: Path) -> None:
         raise InputError(f"cannot write to {folder}: {reason}")
 
 
-def check_own(folder: Path) -> None:
-    """Check that a folder, which need not exist, holds only what was written there last, unchanged.
+def check_empty(folder: Path) -> None:
+    """Check that a folder is empty or can be created.
 
     Raises:
-        InputError: it does not, or is not a folder; the message names the files.
+        InputError: it holds files, or see :func:`check_folder`; the message names a file.
     """
     check_folder(folder)
-    written: dict[str, str] = {}
-    with _naming(folder):
-        with suppress(FileNotFoundError, ValueError, TypeError, RecursionError):
-            written = dict(json.loads((folder / _WRITTEN).read_text(encoding="utf-8")))
-        others = (
-            name
-            for name, path in _leaves(folder)
-            if name not in written or sha256_of(path) != written[name]
-        )
-        if first := ", ".join(islice(others, 3)):
-            raise InputError(
-                f"{folder} holds files that groundset did not write, or that were changed since"
-                f" ({first}); name an empty or a new folder"
-            )
+    held = sorted(path.name for path in folder.glob("*") if not is_leftover(path.name))
+    if held:
+        raise InputError(f"{folder} holds files ({held[0]}); name an empty or a new folder")
 
 
 def sha256_of(path: Path) -> str:
     """Return the SHA-256 of a file."""
     with path.open("rb") as stream:
         return hashlib.file_digest(stream, "sha256").hexdigest()
-
-
-def _leaves(folder: Path) -> Iterator[tuple[str, Path]]:
-    """Yield what lies in a folder, by its path there, without leftovers of killed processes."""
-    for path in folder.rglob("*"):
-        place = path.relative_to(folder)
-        is_folder = path.is_dir() and not path.is_symlink()
-        if not (is_folder or place.name == _WRITTEN or any(map(is_leftover, place.parts))):
-            yield place.as_posix(), path
 
 
 @contextmanager
@@ -244,21 +219,6 @@ def _sync(path: Path) -> None:
     mask = os.umask(0)
     os.umask(mask)
     path.chmod((0o777 if path.is_dir() else 0o666) & ~mask)
-
-
-def _put(aside: Path, target: Path, last: str) -> None:
-    if not target.exists():
-        aside.rename(target)
-        return
-    kept = {path.name for path in aside.iterdir()}
-    for path in sorted(target.iterdir(), key=lambda path: path.name != last):
-        if path.is_dir() and not path.is_symlink():
-            if not is_leftover(path.name):
-                shutil.rmtree(path)
-        elif path.name == last or path.name not in kept:
-            path.unlink()
-    for path in sorted(aside.iterdir(), key=lambda path: path.name == last):
-        path.replace(target / path.name)
 
 
 @contextmanager

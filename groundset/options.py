@@ -38,21 +38,7 @@ DEFAULT_LM, DEFAULT_EMBEDDER, DEFAULT_PARSER = (
 _P = ParamSpec("_P")
 _R = TypeVar("_R")
 _LARGEST = 1 << 63
-_CHOICE = re.compile(r"'(.*?)'")
 _SHOWN = 200  # characters of a wrong value
-_REASONS = {  # messages by type of pydantic error; other messages are its own
-    **dict.fromkeys(("int_parsing", "int_from_float", "int_type"), "must be a whole number"),
-    **dict.fromkeys(("float_parsing", "float_type"), "must be a number"),
-    **dict.fromkeys(("bool_parsing", "bool_type"), "must be true or false"),
-    "extra_forbidden": "there is no such option",
-    "missing": "must be given",
-    "string_type": "must be a text",
-    "string_too_short": "must not be empty",
-    "greater_than": "must be more than {gt:g}",
-    "greater_than_equal": "must be at least {ge:g}",
-    "less_than": "must be less than {lt:g}",
-    "less_than_equal": "must be at most {le:g}",
-}
 _SPELLED = re.compile(r"(?P<command>`[^`]*`)|(?<![\w-])--(?P<no>no-)?(?P<name>[a-z][a-z-]+)")
 
 
@@ -136,10 +122,6 @@ class Options(BaseModel):
         if not error["loc"]:
             return reason
         name = str(error["loc"][0])
-        if template := _REASONS.get(error["type"]):
-            reason = template.format(**error.get("ctx", {}))
-        if error["type"] == "literal_error":
-            reason = f"choose one of {', '.join(_CHOICE.findall(error['ctx']['expected']))}"
         value = f" {given[name]}" if name in given else ""
         more = "…" * (len(value) > _SHOWN)
         return f"{option_name(cls, name)}{value[:_SHOWN]}{more}: {reason}"

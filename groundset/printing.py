@@ -26,7 +26,7 @@ from rich.text import Text
 from groundset.privacy import without_secrets
 
 if TYPE_CHECKING:
-    from groundset.programs.types import Reject, StepRecord
+    from groundset.programs.types import Reject
 
 _Value = TypeVar("_Value")
 # Control, bidirectional, zero-width and tag characters, and surrogates. The two joiners and the
@@ -39,7 +39,6 @@ _UNSEEN_IN_LINES = re.compile(f"(?![\n\t]){_UNSEEN.pattern}")
 PATIENCE_SECONDS = 0.8  # a phase that takes longer is announced
 LINE_EVERY_SECONDS = 10.0  # after the first minute three times as long
 _TICK_SECONDS = 0.25
-_SILENCE_SECONDS = 15.0  # without an answer, after which it is said what is waited for
 
 
 def printable(text: str, *, lines: bool = False) -> str:
@@ -107,7 +106,6 @@ class Progress(AbstractContextManager["Progress"]):
         self._closed = threading.Event()
         self._phase, self._done, self._total, self._since = "", 0, 0, time.monotonic()
         self._attempts = self._new = 0
-        self._heard: float | None = None  # when a step has answered last
         self._rejects: list[Reject] = []
         self._answers_from = ""  # while no attempts are made
         self._usage: Callable[[], Mapping[str, float]] = dict
@@ -157,10 +155,6 @@ class Progress(AbstractContextManager["Progress"]):
         with self._guard:
             self._done, self._answers_from, self._usage = accepted, answers_from, usage
 
-    def step(self, record: "StepRecord") -> None:  # noqa: ARG002 - what it said is not shown yet
-        """Hear that a step has answered."""
-        self._heard = time.monotonic()
-
     def attempt(self, accepted: int, rejects: Sequence["Reject"] = ()) -> None:
         """Count a finished attempt: its accepted questions, and what was refused."""
         with self._guard:
@@ -191,9 +185,9 @@ class Progress(AbstractContextManager["Progress"]):
             done = f": {self._done:,} of {self._total:,}" if self._total else ""
             since = f" since {duration(waited)}" if waited >= 2 else ""
             return f"{self._phase}{done}{since}" if self._phase else ""
-        if self._heard is None and not self._attempts:
-            return f"Waiting for the first answer of {self._answers_from} since {duration(waited)}"
         usage = self._usage()
+        if not (self._attempts or usage.get("calls")):
+            return f"Waiting for the first answer of {self._answers_from} since {duration(waited)}"
         parts = [f"{self._done} of {self._total} samples, {counted(self._attempts, 'attempt')}"]
         if self._rejects:
             refused = Counter(reject.step for reject in self._rejects).most_common()
@@ -202,8 +196,6 @@ class Progress(AbstractContextManager["Progress"]):
         if usage:
             tokens = usage.get("prompt_tokens", 0) + usage.get("generated_tokens", 0)
             parts.append(f"{counted(round(usage.get('calls', 0)), 'call')}, {tokens:,.0f} tokens")
-        if self._heard and (silent := time.monotonic() - self._heard) >= _SILENCE_SECONDS:
-            parts.append(f"waiting for {self._answers_from} since {duration(silent)}")
         parts.append(duration(waited) + self._left(waited))
         return "; ".join(parts)
 

@@ -7,7 +7,7 @@ from typing import Annotated, NamedTuple
 from groundset.exports.dataset import make_dataset
 from groundset.exports.formats import CORPUS, EXPORTS, MLFLOW, Export
 from groundset.exports.sets import SetOptions, joined
-from groundset.files import check_own, whole_folder
+from groundset.files import check_empty, whole_folder
 from groundset.options import Named, imported, is_own, option
 from groundset.printing import say
 from groundset.programs.errors import InputError
@@ -32,8 +32,7 @@ class ExportOptions(SetOptions):
     """Write runs in the formats of other tools.
 
     Exports the samples as questions and all chunks as the corpus; several runs are joined. Samples
-    that a reviewer refused are left out. Files of an earlier export are replaced; a folder with
-    other files, or with some that were changed since, is refused.
+    that a reviewer refused are left out.
     """
 
     runs: tuple[Path, ...] = option(..., "The folders of runs.", metavar="RUN...", argument=True)
@@ -43,7 +42,7 @@ class ExportOptions(SetOptions):
         " package.module:name of a function of the set and the folder.",
         metavar="NAME,...",
     )
-    out: Path = option(..., "The folder for the files.", metavar="DIR")
+    out: Path = option(..., "The new or empty folder for the files.", metavar="DIR")
     tracking: str | None = option(
         None, "With mlflow: the store.", metavar="URI", shown="MLFLOW_TRACKING_URI, or your own"
     )
@@ -68,7 +67,7 @@ def export_run(options: ExportOptions) -> Exported:
 
     Raises:
         InputError: a format or a run does not exist, no chosen format has splits, no sample is
-            left, or the folder cannot be written; nothing was written.
+            left, or the folder holds files or cannot be written; nothing was written.
         TrackingError: the store of an evaluation dataset failed; nothing was written.
     """
     own = is_own(options.format)
@@ -82,13 +81,12 @@ def export_run(options: ExportOptions) -> Exported:
         )
     folders = [options.out / name for name in rows] if len(rows) > 1 else [options.out]
     for folder in folders:
-        check_own(folder)
+        check_empty(folder)
     runs = [open_run(folder) for folder in options.runs]
     content = joined(runs, signed=options.signed, shares=options.splits)
     with ExitStack() as stack:
         for folder, row in zip(folders, rows.values(), strict=True):
-            whole = whole_folder(folder, last=next(iter(row.files), ""), checked=True)
-            row.write_to(stack.enter_context(whole), content)
+            row.write_to(stack.enter_context(whole_folder(folder)), content)
         if MLFLOW in rows:
             make_dataset(
                 content, options.out.name, options.tracking, track_texts=options.track_texts

@@ -66,7 +66,7 @@ def chunks(content: EvaluationSet) -> Iterator[Row]:
 class Export(NamedTuple):
     """An export format."""
 
-    files: Mapping[str, File]  # the first is moved last
+    files: Mapping[str, File]
     about: str = ""  # what it is for, for the help, unless the name says it
     splits: bool = True  # whether it distinguishes splits
     write: Callable[[EvaluationSet, Path], None] | None = None  # a function of the user's

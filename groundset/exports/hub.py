@@ -26,7 +26,7 @@ from groundset.exports.card import (
 )
 from groundset.exports.formats import CORPUS, QA, TABLES
 from groundset.exports.sets import EvaluationSet, SetOptions, joined
-from groundset.files import json_text, whole_folder, write_text
+from groundset.files import check_empty, json_text, whole_folder, write_text
 from groundset.models.fetch import online
 from groundset.options import RUN, option
 from groundset.printing import say
@@ -65,7 +65,9 @@ class PushOptions(SetOptions):
     )
     dry_run: bool = option(False, "Say what would be published; upload and write nothing.")
     out: Path | None = option(
-        None, "Write all files to this folder instead of uploading them.", metavar="DIR"
+        None,
+        "Write all files to this new or empty folder instead of uploading them.",
+        metavar="DIR",
     )
 
     @field_validator("repo")
@@ -123,7 +125,8 @@ def push_run(options: PushOptions) -> Pushed:
     if options.dry_run:
         return pushed
     if options.out is not None:
-        with whole_folder(options.out, last=CARD, checked=True) as temporary:
+        check_empty(options.out)
+        with whole_folder(options.out) as temporary:
             _write(published, options, temporary)
         return pushed
     with TemporaryDirectory(prefix="groundset-") as folder:

@@ -33,9 +33,8 @@ _UNTRACED: Mapping[str, Any] = {"disable_history": True, "trace": None, "max_tra
 class Recorder(BaseCallback):
     """Collects what the steps of one attempt say: everything that has the ``name`` of a step."""
 
-    def __init__(self, hear: Callable[[StepRecord], object]) -> None:
+    def __init__(self) -> None:
         self.records: list[StepRecord] = []
-        self._hear = hear
         self._names: dict[str, str] = {}
 
     def on_module_start(self, call_id: str, instance: Any, inputs: dict[str, Any]) -> None:
@@ -51,9 +50,8 @@ class Recorder(BaseCallback):
         name = self._names.pop(call_id, "")
         if name and exception is None and isinstance(outputs, dspy.Prediction):
             said = to_jsonable_python(dict(outputs), fallback=str)
-            record = StepRecord(step=name, output=said, probability=said.pop("probability", None))
-            self.records.append(record)
-            self._hear(record)
+            probability = said.pop("probability", None)
+            self.records.append(StepRecord(step=name, output=said, probability=probability))
 
 
 @dataclass(frozen=True)
@@ -66,7 +64,6 @@ class Attempts:
     embedder: Embedder
     programs: Mapping[str, dspy.Module]
     lm: Any
-    hear: Callable[[StepRecord], object]  # gets what is said
 
     @cached_property
     def _by_words(self) -> Callable[[str], list[str]]:
@@ -75,7 +72,7 @@ class Attempts:
 
     def __call__(self, task: Task) -> Made:
         """Make an attempt."""
-        recorder = Recorder(self.hear)
+        recorder = Recorder()
         with dspy.context(lm=self.lm, callbacks=[*dspy.settings.callbacks, recorder], **_UNTRACED):
             made = self._ask(task)
         trail, exhausted = tuple(recorder.records), bool(made.exhausted)

@@ -145,7 +145,8 @@ def _generate(options: GenerateOptions, *, hard: bool) -> tuple[RunJournal, bool
         # What the name or file of the model tells is found before it is opened.
         early = options.resolved(**size_of(options.lm)).compared()
         if store:
-            known = identity | {name: early[name] for name in early.keys() - _BY_MODEL}
+            unknown = _BY_MODEL - options.model_fields_set
+            known = identity | {name: early[name] for name in early.keys() - unknown}
             _check_same(options.out, store.meta("identity"), known)
         setup = _open_models(options, own, journal, progress, stack)
         names = {
@@ -167,6 +168,7 @@ def _generate(options: GenerateOptions, *, hard: bool) -> tuple[RunJournal, bool
             if store.meta("identity").keys() < identity.keys():
                 store.set_meta("record", store.meta("record") | setup.record())
                 store.set_meta("identity", identity)
+                store.set_meta("started", journal.began.isoformat(timespec="seconds"))
         journal.attach(store)
         store.set_meta("price", prices(options.price) if options.price else None)
         with journal.stopping_on_signals(progress.note, hard=hard):
@@ -310,9 +312,7 @@ def _run(setup: _Setup, questions: Mapping[str, int], corpus: Corpus, store: Sto
     programs = _programs(setup, search)
     if options.questions and options.prefer:
         programs[""].counts = corpus.preference(options.prefer)
-    attempts = Attempts(
-        options, corpus, index, setup.embedder, programs, setup.lm.lm, progress.step
-    )
+    attempts = Attempts(options, corpus, index, setup.embedder, programs, setup.lm.lm)
     runner = Runner(store, plan, attempts, journal, progress=progress, workers=options.workers)
     store.set_meta("asked", max(plan.size, plan.accepted.total()))
     progress.start(

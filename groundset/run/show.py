@@ -18,7 +18,7 @@ from groundset.printing import counted, duration, grouped, printable, say, say_l
 from groundset.programs.errors import InputError
 from groundset.programs.forms import UNSURE
 from groundset.programs.stats import sight
-from groundset.programs.types import Chunk, Reject, StepRecord
+from groundset.programs.types import Chunk, Reject, Sample, StepRecord
 from groundset.retrieval.index import settled
 from groundset.run.folder import RECORD, REJECTS, SAMPLES
 from groundset.run.record import frequencies, listed, sample_row, verdicts_of
@@ -96,7 +96,7 @@ def account(run: Run) -> Iterator[str]:
     for pair in contradictions(run)[:_MOST_PAIRS]:
         yield (
             f"{pair['first']} and {pair['second']} say different things"
-            f" ({counted(pair['questions'], 'question')}): metadata.variants has their answers."
+            f" ({counted(pair['questions'], 'question')}): `groundset show` has their answers."
         )
     questions = [each for each in run.rejects if each.question and each.step != UNSURE]
     passages = [each for each in run.rejects if not each.question]
@@ -121,17 +121,20 @@ def contradictions(run: Run) -> list[dict[str, Any]]:
     """
     pairs: Counter[tuple[str, ...]] = Counter()
     for sample in run.samples:
-        found = set()
-        for each in sample.variants:
-            # Imported sets may mean something else by this name.
-            if other := run.chunks.get(each.get("chunk_id", "")):
-                own = sample.contexts[each.get("place", 0)]
-                found.add(tuple(sorted({own.path, other.path})))
-        pairs.update(paths for paths in found if len(paths) > 1)
+        found = {tuple(sorted(paths)) for *paths, _ in _contradicting(run, sample)}
+        pairs.update(paths for paths in found if paths[0] != paths[1])
     return [
         {"first": paths[0], "second": paths[1], "questions": count}
         for paths, count in pairs.most_common()
     ]
+
+
+def _contradicting(run: Run, sample: Sample) -> Iterator[tuple[str, str, str]]:
+    """Yield the path of a passage of a sample, that of one that answers differently, and how."""
+    for each in sample.variants:
+        # Imported sets may mean something else by this name.
+        if other := run.chunks.get(each.get("chunk_id", "")):
+            yield sample.contexts[each.get("place", 0)].path, other.path, each.get("answer", "")
 
 
 def shortage(quotas: Mapping[str, int], made: Mapping[str, int]) -> str:
@@ -215,7 +218,8 @@ def _samples(run: Run, options: ShowOptions) -> Iterator[_Entry]:
             search = "no chunk answers it"
         score = "" if sample.probability is None else f", {sample.probability:.2f}"
         title = f"{sample.id}  {sample.evolution}, {search}"
-        text = f"{sample.question}\n{sample.answer}"
+        others = [f"{path} says: {answer}" for _, path, answer in _contradicting(run, sample)]
+        text = "\n".join([sample.question, sample.answer, *others])
         yield _Entry(sample_row(sample), title, score, text, sample.contexts, sample.trail)
 
 

@@ -103,7 +103,9 @@ def test_arguments_become_options(cook, monkeypatch):
 
 
 def test_errors_name_parameters(cook):
-    with refuses(r"^minutes 0: must be at least 1; heat hot: choose one of low, high$"):
+    with refuses(
+        "^minutes 0: input should be greater than or equal to 1; heat hot: input should be 'low' or"
+    ):
         cook("Ann", "soup", minutes=0, heat="hot")
     with refuses(r"^DISH: name one, or see out and `groundset cook --help`$"):
         cook("Ann", [])

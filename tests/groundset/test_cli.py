@@ -110,10 +110,14 @@ def test_options_become_arguments(run):
     [
         (
             "cook a --out p --minutes 0 --heat hot",
-            "--minutes 0: must be at least 1; --heat hot: choose one of low, high",
+            "--minutes 0: input should be greater than or equal to 1; --heat hot: input should be"
+            " 'low' or 'high'",
         ),
-        ("cook a --out p --minutes many", "--minutes many: must be a whole number"),
-        ("cook a --out p --price -1", "--price -1: must be more than 0"),
+        (
+            "cook a --out p --minutes many",
+            "--minutes many: input should be a valid integer, unable to parse string as an integer",
+        ),
+        ("cook a --out p --price -1", "--price -1: input should be greater than 0"),
         ("cook a", "missing option '--out'"),
         ("cook --out p", "missing argument 'DISH'"),
         ("cook a --out p --spice hot", "no such option: --spice (Possible options: --price)"),

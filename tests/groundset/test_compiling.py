@@ -253,7 +253,7 @@ def test_heads_take_the_place_of_the_served_ones_if_they_are_not_worse(word_enco
     [
         ({"optimizer": "magic", "lm": "x"}, "--optimizer magic: choose one of labeled, bootstrap"),
         ({}, "--optimizer labeled compiles for a model; name it with --lm"),
-        ({"lm": "x", "rows": 0}, "--rows 0: must be at least 1"),
+        ({"lm": "x", "rows": 0}, "--rows 0: input should be greater than or equal to 1"),
     ],
 )
 def test_options_that_are_wrong(options, message):

@@ -181,8 +181,7 @@ def test_a_run_of_ones_own_is_made_goes_on_and_is_exported(mine, script):
     assert run.record["models"]["lm"]["name"] == "openai/mine"
     assert len(make(mine, script, size=3)) == 3
     assert len(script.requests) == 9  # of each chunk, question and judge one
-    for _ in range(2):
-        assert run.export(mine.write_list, "list").questions == 3
+    assert run.export(mine.write_list, "list").questions == 3
     assert "long ago" in Path("list", "list.txt").read_text()
     assert _run(["export", "run", "--format", "mine:write_list", "--out", "other"]) == 0
     changed = mine.Mine()

@@ -9,7 +9,7 @@ from rich.console import Console
 
 from groundset import printing as module
 from groundset.printing import Progress, duration
-from groundset.programs.types import Reject, StepRecord
+from groundset.programs.types import Reject
 
 REFUSED = Reject(step="judge", reason="not clear: two things are asked", chunk_id="c")
 
@@ -64,10 +64,10 @@ def test_quick_phases_are_not_announced(monkeypatch, stream):
 
 
 def test_attempts(progress, stream):
-    usage = {"calls": 1234, "prompt_tokens": 50_000, "generated_tokens": 900}
+    usage = {"calls": 0}
     progress.start(8, accepted=2, answers_from="api.example.org", usage=lambda: usage)
     lines_until(stream, "Waiting for the first answer of api.example.org since 0 s\n")
-    progress.step(StepRecord(step="ask"))
+    usage |= {"calls": 1234, "prompt_tokens": 50_000, "generated_tokens": 900}
     lines_until(stream, "2 of 8 samples, 0 attempts; 1,234 calls, 50,900 tokens; 0 s\n")
     progress.attempt(0, [REFUSED])
     progress.attempt(1)

@@ -1,5 +1,6 @@
 """Pushing of runs in memory."""
 
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 
@@ -26,6 +27,7 @@ def card(push: Callable[..., hub.Pushed], tmp_path: Path) -> Callable[..., str]:
     """Return the card of a dry run in the folder ``dry``."""
 
     def card(*given, **options):
+        shutil.rmtree(tmp_path / "dry", ignore_errors=True)
         push(*given, **options, out=tmp_path / "dry")
         return (tmp_path / "dry" / "README.md").read_text("utf-8")
 

@@ -118,11 +118,11 @@ def test_wrong_options_write_nothing(run, tmp_path, options, message):
     assert not (tmp_path / "out").exists()
 
 
-def test_folders_with_other_files_are_refused(run, tmp_path):
+def test_folders_with_files_are_refused(run, tmp_path):
     write_text(tmp_path / "letters" / "qrels" / "letter.docx", "precious")
     for out, message in (
-        (tmp_path / "letters", r"did not write.* \(qrels/letter\.docx\)"),
-        (run.folder, r"did not write.* \(.*run"),
+        (tmp_path / "letters", r"letters holds files \(qrels\); name an empty or a new"),
+        (run.folder, r"holds files \(.*"),
         (run.folder / "run.json", "is a file, not a folder"),
     ):
         with refuses(message):
@@ -130,35 +130,20 @@ def test_folders_with_other_files_are_refused(run, tmp_path):
     assert names(tmp_path / "letters") == ["qrels/letter.docx"]
 
 
-def test_a_file_that_a_person_changed_is_not_replaced(run, tmp_path):
-    for _ in range(2):
-        groundset.export(run, format="csv,adk", out=tmp_path)
-    edited = tmp_path / "csv" / "questions.csv"
-    edited.write_text(edited.read_text().replace("ferry", "boat"))
-    before = contents(tmp_path)
-    with refuses(r"changed since \(questions\.csv\); name an empty"):
-        groundset.export(run, format="csv,adk", out=tmp_path)
-    assert contents(tmp_path) == before
-    edited.unlink()
-    groundset.export(run, format="csv,adk", out=tmp_path)
-
-
-def test_failed_export_changes_no_format(run, tmp_path, monkeypatch):
+def test_failed_export_writes_no_format(run, tmp_path, monkeypatch):
     out = tmp_path / "out"
-    groundset.export(run, format="csv,adk", out=out)
-    before = contents(out)
 
     def full_disk(found, folder):
         raise OSError(28, "No space left on device")
 
     more = {**EXPORTS, "beir": Export({}, write=full_disk)}
     monkeypatch.setattr("groundset.exports.export.EXPORTS", more)
-    less = run.filter(lambda each: each.id == "q-2").save(tmp_path / "less")
     with refuses("No space left on device"):
-        groundset.export(less, format="csv,adk,beir", out=out)
-    assert contents(out) == before
-    groundset.export(less, format="csv,adk", out=out)
-    assert contents(out) != before, "an earlier export is replaced"
+        groundset.export(run, format="csv,adk,beir", out=out)
+    assert contents(out) == {}
+    groundset.export(run, format="csv,adk", out=out)
+    with refuses(r"csv holds files \(corpus\.csv\)"):
+        groundset.export(run, format="csv,adk", out=out)
 
 
 @pytest.fixture

@@ -238,7 +238,7 @@ def test_wrong_files_are_named(tmp_path):
             "corpus.csv, line 2: more cells than columns",
         ),
         ([tmp_path / "no.jsonl"], "jsonl", "no.jsonl: No such file"),
-        ([good], "excel", "format excel: choose one of autorag, csv, jsonl"),
+        ([good], "excel", "format excel: input should be 'autorag', 'csv' or 'jsonl'"),
         ([write(tmp_path / "none.jsonl", [])], "jsonl", "there is no question"),
         ([tmp_path / "empty"], "autorag", "autorag is two files, qa.parquet and corpus.parquet"),
         ([far], "autorag", "corpus.parquet, after row 0: date value out of range"),

@@ -98,6 +98,7 @@ def test_a_set_that_was_carried_over_goes_on(opened, tmp_path, monkeypatch):
     assert whole.status == "complete"
     assert len(whole) == 6
     assert whole.record["models"]["lm"]["name"] == "scripted"
+    assert whole.record["started"]
     assert whole.samples[: len(found)] == found.samples
     assert len({sample.question for sample in whole}) == 6
     with refuses("has --seed 0, not 1", RunError):

@@ -15,7 +15,8 @@ from groundset.run.show import ShowOptions, show
 
 @pytest.fixture
 def run(tmp_path) -> Run:
-    hostile = sample(2).model_copy(update={"question": "[red]What?\x1b[2J"})
+    other = {"answer": "in 1900", "chunk_id": "c0"}
+    hostile = sample(2).model_copy(update={"question": "[red]What?\x1b[2J", "variants": (other,)})
     rejects = [
         Reject(
             step="judge",
@@ -49,6 +50,7 @@ def test_samples_are_shown_with_their_passages(run, capsys):
     assert "Kept 2 of 2 samples (simple 2)" in text
     assert "[red]What?\\u001b[2J" in text
     assert "\x1b" not in text
+    assert f"{DOCUMENT.path} says: in 1900" in text
     assert "weir 1" not in shown(run, capsys, id="s002")
 
 

@@ -2,7 +2,6 @@
 
 import io
 import logging
-import random
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, redirect_stderr, redirect_stdout
@@ -183,15 +182,10 @@ def compile_program(
         predictor.config.pop("temperature", None)
     lm = lm.copy(temperature=0.0)
     record = _Record(student, calls, progress)
-    trainset = (
-        random.Random(seed).sample(task.trainset, len(task.trainset))
-        if seed
-        else list(task.trainset)
-    )
     steps = len(student.predictors())
     rounds = max(1, min(_ROUNDS, calls // max(1, len(task.devset) * steps) - 2))
     given = Settings(
-        replace(task, program=student, trainset=trainset),
+        replace(task, program=student),
         lm,
         prompt_lm or lm,
         calls,
@@ -206,8 +200,8 @@ def compile_program(
         with _watched(record, lm, verbose):
             run = OPTIMIZERS[optimizer](given) if isinstance(optimizer, str) else optimizer.compile
             takes = signature(run).parameters
-            sets = {"trainset": trainset} | ({"valset": task.devset} if "valset" in takes else {})
-            compiled = run(student, **sets)
+            choosing = {"valset": task.devset} if "valset" in takes else {}
+            compiled = run(student, trainset=list(task.trainset), **choosing)
     except _StoppedError:
         ending = "budget"
     except KeyboardInterrupt:

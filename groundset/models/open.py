@@ -18,7 +18,6 @@ limit, also when it is loaded. Passed tests are recorded by the hash of the file
 
 import asyncio
 import dataclasses
-import hashlib
 import logging
 import re
 import threading
@@ -57,6 +56,7 @@ from groundset.programs.errors import (
     UnknownModelError,
     first_line,
 )
+from groundset.programs.text import digest
 
 _HOSTED = re.compile(r"\w[\w.-]*/\S+")
 _SMALL = 1_300_000_000  # bytes: two billion weights with four and a half bits each
@@ -330,8 +330,8 @@ def check_weights(model: Path, adapter: Path | None, notify: Callable[[str], obj
         is_known = file_sha256(model) in {entry.sha256 for entry in CATALOGUE.values()}
     if is_known:
         return
-    key = " ".join([file_sha256(model), file_sha256(file), metadata.version("xllamacpp")])
-    passed = cache_home() / "trials" / hashlib.sha256(key.encode()).hexdigest()[:32]
+    key = digest([file_sha256(model), file_sha256(file), metadata.version("xllamacpp")])
+    passed = cache_home() / "trials" / key
     if passed.is_file():
         return
     notify(f"testing {file.name} in a separate process: it is not in the catalogue")

@@ -63,7 +63,7 @@ def compiled(judging: CompileTask, name: str, engine: Judge, **options) -> Compi
     return made
 
 
-def test_labelled_demos_are_rows_with_the_fields_of_the_step(judging):
+def test_labelled_demos_are_rows_with_the_fields_of_the_step(judging, tmp_path):
     made = compiled(judging, "labeled", Judge(least=4))
     assert isinstance(made.program, Step)
     assert all(
@@ -73,7 +73,8 @@ def test_labelled_demos_are_rows_with_the_fields_of_the_step(judging):
     assert made.calls == 0
     assert made.ending == "complete"
     assert len(judging.program.demos) == 1, "the program that was given is not changed"
-    other = compile_program(judging, "labeled", lm=opened(Judge()), seed=1)
+    turned = task("judge", [write(tmp_path / "questions.jsonl", questions())], seed=1)
+    other = compile_program(turned, "labeled", lm=opened(Judge()))
     assert state_of(other.program) != state_of(made.program)
 
 

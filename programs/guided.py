@@ -11,9 +11,9 @@ from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 import dspy
-from dspy.lm15 import Config, Message, Request
+from dspy.lm15 import Message
 
-from groundset.programs.adapter import PLAIN_TEXT, share_of_yes
+from groundset.programs.adapter import PLAIN_TEXT, respond, share_of_yes
 from groundset.programs.checks import agree, find_quote, tidy_question
 from groundset.programs.english import Fact, Parse, easy_facts
 from groundset.programs.errors import ModelError
@@ -61,21 +61,14 @@ class Sound(Step):
             ModelError: the model returns no log-probabilities.
         """
         lm = inputs.pop("lm", None) or self.lm or dspy.settings.lm
-        options = Config(
-            max_tokens=1,
-            temperature=0.0,
-            logprobs=20,
-            extensions={"adapter": self.config["adapter"]},
-        )
-        messages = (Message.user(self.prompt(inputs)),)
-        response = lm(
-            Request(
-                model=lm.model,
-                system=self.signature.instructions,
-                messages=messages,
-                config=options,
-            )
-        )
+        options = {
+            "adapter": self.config["adapter"],
+            "max_tokens": 1,
+            "temperature": 0.0,
+            "logprobs": 20,
+        }
+        messages = [Message.user(self.prompt(inputs))]
+        response = respond(lm, self.signature.instructions, messages, options)
         if not response.logprobs:
             raise ModelError(
                 f"{lm.model} returns no log-probabilities, so it cannot decide the step sound"

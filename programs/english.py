@@ -158,7 +158,6 @@ def _named(asked: _Asked | None, topic: str, passage: str) -> _Asked | None:
         or ENGLISH.loose_pronoun.search(full)
         or re.search(r"[:;] [a-z]|(?<!and), (?:that|which|who)\b", full)
         or asked.answer.casefold() in full.casefold()
-        or re.search(r"[()\[\]]", full + asked.answer)
     )
     is_thing = text.startswith("Who ") and not _is_person(asked, topic, passage)
     if malformed or is_thing:
@@ -345,9 +344,7 @@ def _definitions(clause: syntax.Clause, verb: syntax.Verb, subject: str) -> Iter
         answer = syntax.leading(noun)
         fits = len(answer.split()) in _ANSWER_WORDS and not syntax.rest_of(clause, noun.i)
         fits = fits and not any(token.tag_ in ("JJS", "RBS") for token in noun.subtree)
-        if fits and (
-            (noun.tag_ == "NNS" and not articles) or ENGLISH.articles.issuperset(articles)
-        ):
+        if fits and ENGLISH.articles.issuperset(articles):
             person = clause.subject.ent_type_ == "PERSON"
             # In the past tense there are many possible answers; single words are often wrongly
             # labelled as persons.
@@ -364,7 +361,7 @@ def _reasons(clause: syntax.Clause, verb: syntax.Verb, subject: str) -> Iterator
         answer = syntax.text_of(child.subtree)
         rest = f"{verb.rest} {syntax.rest_of(clause, child.i)}".strip()
         is_short = len(answer.split()) in _ANSWER_WORDS
-        if rest and is_short and not ENGLISH.refers_to_text(answer):
+        if rest and is_short:
             yield _Asked(answer, f"Why {verb.auxiliary} {subject} {rest}", clause)
 
 

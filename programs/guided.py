@@ -24,7 +24,7 @@ from groundset.programs.languages import ENGLISH, language_of
 from groundset.programs.outcome import RefusedError, call, outcome, verdict
 from groundset.programs.recipe import Passage, scored
 from groundset.programs.step import STEPS, Program, Step, step
-from groundset.programs.text import has_words, plain
+from groundset.programs.text import has_words, one_line, plain
 from groundset.programs.types import Reject
 
 _MAX_BEFORE, _MAX_BEFORE_SENTENCES = 240, 2
@@ -270,14 +270,11 @@ class Guided(Program):
 
 
 def tidy_answer(text: str, question: str) -> str:
-    """Return an answer without label, markup, notes, the full stop of a phrase, or "X is" before
-    it.
-    """
-    text = plain(" ".join(text.split()))
-    text = re.sub(r"^(?:answer\s*[:.]|a\s*:)\s*", "", text, flags=re.IGNORECASE).strip()
+    """Return an answer without markup, or "X is" before it."""
+    text = plain(one_line(text))
     if defined := re.fullmatch(r"(?:What|Who) (is|are|was|were) (.+?)\??", question):
         text = re.sub(rf"^{re.escape(defined[2])} {defined[1]} ", "", text, flags=re.IGNORECASE)
-    return text[:-1].rstrip() if re.search(r"\w{2}\.$", text) and text.count(".") == 1 else text
+    return text
 
 
 def _confirms(found: str, question: str, fact: Fact) -> bool:

@@ -15,7 +15,6 @@ from typing import Any, NamedTuple
 from groundset.programs import english_syntax as syntax
 from groundset.programs.languages import ENGLISH
 from groundset.programs.text import (
-    CODE,
     NAME,
     SENTENCE_END,
     has_words,
@@ -98,12 +97,11 @@ def easy_facts(passage: str, topic: str, parse: Parse) -> list[Fact]:
 
 
 def _is_usable(sentence: str) -> bool:
-    """Return whether a sentence is whole, of a usual length, and neither code nor references."""
+    """Return whether a sentence is whole and of a usual length."""
     if len(sentence) > _MAX_CHARACTERS or len(tokens(sentence)) not in _SENTENCE_WORDS:
         return False
     is_whole = SENTENCE_END.search(sentence) and re.match(r"[\"“(*_]*[^\W_a-zß-ÿ]", sentence)
-    is_odd = len(ENGLISH.citation.findall(sentence)) > 1 or len(CODE.findall(sentence)) > 4
-    return bool(is_whole) and not is_odd
+    return bool(is_whole)
 
 
 def _questions(sentence: Any, topic: str, passage: str) -> list[_Asked]:
@@ -156,7 +154,6 @@ def _named(asked: _Asked | None, topic: str, passage: str) -> _Asked | None:
         len(full.split()) not in _QUESTION_WORDS
         or ENGLISH.refers_to_text(full)
         or ENGLISH.loose_pronoun.search(full)
-        or re.search(r"[:;] [a-z]|(?<!and), (?:that|which|who)\b", full)
         or asked.answer.casefold() in full.casefold()
     )
     is_thing = text.startswith("Who ") and not _is_person(asked, topic, passage)

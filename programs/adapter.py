@@ -4,8 +4,7 @@ import json
 import math
 import re
 import unicodedata
-from collections.abc import Iterable, Mapping, Set
-from dataclasses import replace
+from collections.abc import Iterable, Mapping, Sequence, Set
 from typing import Any, get_origin
 
 import dspy
@@ -33,7 +32,6 @@ _AROUND = (
     r"['‘’‚](?P<inside>(?:[^'‘’‚]|(?<=\w)['’](?=\w))+)['‘’]",
     r"(?P<marks>[*`]+)(?P<inside>[^*`]+)(?P=marks)",
 )
-_QUOTES = "\"'“”„«»‘’`*"
 _NOTHING = frozenset({"", "none", "nothing", "n/a", "-"})
 _YES_OR_NO = re.compile(r"\W*(yes|no|true|false)\b", re.IGNORECASE)
 _SEPARATOR = " | "
@@ -104,31 +102,18 @@ class PlainTextAdapter(dspy.ChatAdapter):
         demos: list[dict[str, Any]],
         inputs: dict[str, Any],
     ) -> list[dict[str, Any]]:
-        """Call the model and parse the completions; ``n`` in the options is their number."""
+        """Call the model and parse the completions: one from trained weights, else ``n``."""
         if "adapter" not in lm_kwargs:
             limited = {"max_tokens": _MAX_TOKENS, **lm_kwargs}
             return list(super().__call__(lm, limited, signature, demos, inputs))
-        # DSPy has no option for trained weights; a request of the engine's own has.
         options = {"max_tokens": _MAX_TOKENS}
         options |= {
             key: value for key, value in {**lm.kwargs, **lm_kwargs}.items() if value is not None
         }
         system, *turns = self.format(signature, demos, inputs)
-        config = Config(
-            **{key: options[key] for key in _REQUEST_KEYS & options.keys()},
-            extensions={"adapter": options["adapter"]},
-        )
         roles = {"user": Message.user, "assistant": Message.assistant}
-        messages = tuple(roles[turn["role"]](turn["content"]) for turn in turns)
-        request = Request(
-            model=lm.model, messages=messages, system=system["content"] or None, config=config
-        )
-        requests, count = [request], int(options.get("n") or 1)
-        if count > 1:
-            first = config.seed or 0
-            seeds = range(first, first + count)
-            requests = [replace(request, config=replace(config, seed=seed)) for seed in seeds]
-        return [self._read(signature, lm(asked)) for asked in requests]
+        messages = [roles[turn["role"]](turn["content"]) for turn in turns]
+        return [self._read(signature, respond(lm, system["content"], messages, options))]
 
     def _read(self, signature: type[Signature], response: Response) -> dict[str, Any]:
         """Return the outputs in a response, and the probability of yes from log-probabilities."""
@@ -239,6 +224,24 @@ def with_outputs(signature: type[Signature], demos: Iterable[Any]) -> list[Any]:
     Some optimizers give every predictor the rows of the whole program, which show none.
     """
     return [demo for demo in demos if any(name in demo for name in signature.output_fields)]
+
+
+def respond(
+    lm: Any, system: str, messages: Sequence[Message], options: Mapping[str, Any]
+) -> Response:
+    """Return what a model with the trained weights in the options writes.
+
+    DSPy has no option for them; a request of the engine's own has.
+    """
+    config = Config(
+        **{key: options[key] for key in _REQUEST_KEYS & options.keys()},
+        extensions={"adapter": options["adapter"]},
+    )
+    request = Request(
+        model=lm.model, messages=tuple(messages), system=system or None, config=config
+    )
+    response: Response = lm(request)
+    return response
 
 
 def share_of_yes(response: Response, label: str = "") -> float:

@@ -15,7 +15,6 @@ from typing import Any, NamedTuple
 from groundset.programs import english_syntax as syntax
 from groundset.programs.languages import ENGLISH
 from groundset.programs.text import (
-    CODE,
     NAME,
     SENTENCE_END,
     has_words,
@@ -98,12 +97,11 @@ def easy_facts(passage: str, topic: str, parse: Parse) -> list[Fact]:
 
 
 def _is_usable(sentence: str) -> bool:
-    """Return whether a sentence is whole, of a usual length, and neither code nor references."""
+    """Return whether a sentence is whole and of a usual length."""
     if len(sentence) > _MAX_CHARACTERS or len(tokens(sentence)) not in _SENTENCE_WORDS:
         return False
     is_whole = SENTENCE_END.search(sentence) and re.match(r"[\"“(*_]*[^\W_a-zß-ÿ]", sentence)
-    is_odd = len(ENGLISH.citation.findall(sentence)) > 1 or len(CODE.findall(sentence)) > 4
-    return bool(is_whole) and not is_odd
+    return bool(is_whole)
 
 
 def _questions(sentence: Any, topic: str, passage: str) -> list[_Asked]:
@@ -156,9 +154,7 @@ def _named(asked: _Asked | None, topic: str, passage: str) -> _Asked | None:
         len(full.split()) not in _QUESTION_WORDS
         or ENGLISH.refers_to_text(full)
         or ENGLISH.loose_pronoun.search(full)
-        or re.search(r"[:;] [a-z]|(?<!and), (?:that|which|who)\b", full)
         or asked.answer.casefold() in full.casefold()
-        or re.search(r"[()\[\]]", full + asked.answer)
     )
     is_thing = text.startswith("Who ") and not _is_person(asked, topic, passage)
     if malformed or is_thing:
@@ -345,9 +341,7 @@ def _definitions(clause: syntax.Clause, verb: syntax.Verb, subject: str) -> Iter
         answer = syntax.leading(noun)
         fits = len(answer.split()) in _ANSWER_WORDS and not syntax.rest_of(clause, noun.i)
         fits = fits and not any(token.tag_ in ("JJS", "RBS") for token in noun.subtree)
-        if fits and (
-            (noun.tag_ == "NNS" and not articles) or ENGLISH.articles.issuperset(articles)
-        ):
+        if fits and ENGLISH.articles.issuperset(articles):
             person = clause.subject.ent_type_ == "PERSON"
             # In the past tense there are many possible answers; single words are often wrongly
             # labelled as persons.
@@ -364,7 +358,7 @@ def _reasons(clause: syntax.Clause, verb: syntax.Verb, subject: str) -> Iterator
         answer = syntax.text_of(child.subtree)
         rest = f"{verb.rest} {syntax.rest_of(clause, child.i)}".strip()
         is_short = len(answer.split()) in _ANSWER_WORDS
-        if rest and is_short and not ENGLISH.refers_to_text(answer):
+        if rest and is_short:
             yield _Asked(answer, f"Why {verb.auxiliary} {subject} {rest}", clause)
 
 

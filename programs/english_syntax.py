@@ -237,8 +237,7 @@ def in_full(text: str, title: str, parsed: Any, passage: str) -> str:
     Ambiguous names are not changed.
     """
     name = re.sub(r"^the ", "", without_brackets(title), flags=re.IGNORECASE)
-    before, of, after = name.partition(" of ")
-    head = (name if not of or "," in after else before).rpartition(" ")[2]
+    head = name.partition(" of ")[0].rpartition(" ")[2]
     alone = rf"(?i)(?<![\w-])the {re.escape(head)}(?![\w-])"
     known = has_words(text, name) or ":" in name or not 1 < len(name.split()) <= _MAX_NAME_WORDS
     nouns = (token for token in parsed if token.lower_ == head.lower() and _has_the(token))

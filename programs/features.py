@@ -6,7 +6,7 @@ The shipped heads are fitted to exactly these values: a change of one needs new 
 
 import re
 from collections import Counter
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 
 import regex
 
@@ -48,56 +48,50 @@ def chunk_features(passage: str, language: Language) -> dict[str, float]:
     lines = [line for line in text.splitlines() if line.strip()]
     whole = [s for s in found if SENTENCE_END.search(s) and len(tokens(s)) >= 6]
     rate = 100 / max(1, len(words))
-
-    def frequency(pattern: re.Pattern[str]) -> float:
-        return len(pattern.findall(text)) * rate
-
-    return _in_numbers(
-        {
-            "words": len(words),
-            "whole_sentences": len(whole),
-            "whole_share": share(sum(map(len, whole)), sum(map(len, found))),
-            "stop_share": _part(words, language.stop_words.__contains__),
-            "citations": frequency(language.citation),
-            "years": frequency(_YEAR),
-            "list_share": _part(lines, _LIST_LINE.match),
-            "short_line_share": share(sum(len(line) < 40 for line in lines), len(lines)),
-            "code": share(len(CODE.findall(text)), max(1, len(text))) * 100,
-            "digit_share": _part(text, str.isdigit),
-            "capital_share": share(
-                sum(word[:1].isupper() for word in re.findall(r"\w+", text)), len(words)
-            ),
-            "boilerplate": frequency(language.boilerplate),
-            "starts_dependent": language.dependent_start.match(text) is not None,
-            "starts_mid": bool(re.match(r"\W*[a-zß-ÿ]", text)) or text[:1] in ",;:)].…",
-            "ends_open": not SENTENCE_END.search(text),
-            "pronouns": frequency(language.loose_pronoun),
-            "facts": (len(NUMBER.findall(text)) + len(CAPITALISED.findall(text))) * rate,
-            "distinct": share(len(set(words)), len(words)),
-            "key_lines": _part(lines, _KEY_LINE.match),
-            "links": frequency(_LINK),
-            "initials": frequency(_INITIALS),
-            "page_ranges": frequency(_PAGES),
-            "sentence_words": share(sum(len(tokens(s)) for s in found), len(found)),
-            "line_length": share(len(text), len(lines)),
-            "lines": min(30, len(lines)),
-            "distinct_lines": share(len(set(lines)), len(lines)),
-            "brackets": text.count("(") * rate,
-            "commas": text.count(",") * rate,
-            "colons": (text.count(":") + text.count(";")) * rate,
-            "quotes": frequency(_QUOTE),
-            "question_marks": text.count("?") * rate,
-            "numbers": frequency(NUMBER),
-            "past": frequency(language.past),
-            "modal": frequency(language.modal),
-            "disclaiming": frequency(language.disclaiming),
-            **_naming(text, rate, language),
-        }
-    )
-
-
-def _in_numbers(features: Mapping[str, float]) -> dict[str, float]:
-    return {name: float(value) for name, value in features.items()}
+    frequencies = {
+        "citations": language.citation,
+        "years": _YEAR,
+        "boilerplate": language.boilerplate,
+        "pronouns": language.loose_pronoun,
+        "links": _LINK,
+        "initials": _INITIALS,
+        "page_ranges": _PAGES,
+        "quotes": _QUOTE,
+        "numbers": NUMBER,
+        "past": language.past,
+        "modal": language.modal,
+        "disclaiming": language.disclaiming,
+        "address": language.address,
+    }
+    return {
+        "words": len(words),
+        "whole_sentences": len(whole),
+        "whole_share": share(sum(map(len, whole)), sum(map(len, found))),
+        "stop_share": _part(words, language.stop_words.__contains__),
+        "list_share": _part(lines, _LIST_LINE.match),
+        "short_line_share": share(sum(len(line) < 40 for line in lines), len(lines)),
+        "code": share(len(CODE.findall(text)), max(1, len(text))) * 100,
+        "digit_share": _part(text, str.isdigit),
+        "capital_share": share(
+            sum(word[:1].isupper() for word in re.findall(r"\w+", text)), len(words)
+        ),
+        "starts_dependent": language.dependent_start.match(text) is not None,
+        "starts_mid": bool(re.match(r"\W*[a-zß-ÿ]", text)) or text[:1] in ",;:)].…",
+        "ends_open": not SENTENCE_END.search(text),
+        "facts": (len(NUMBER.findall(text)) + len(CAPITALISED.findall(text))) * rate,
+        "distinct": share(len(set(words)), len(words)),
+        "key_lines": _part(lines, _KEY_LINE.match),
+        "sentence_words": share(sum(len(tokens(s)) for s in found), len(found)),
+        "line_length": share(len(text), len(lines)),
+        "lines": min(30, len(lines)),
+        "distinct_lines": share(len(set(lines)), len(lines)),
+        "brackets": text.count("(") * rate,
+        "commas": text.count(",") * rate,
+        "colons": (text.count(":") + text.count(";")) * rate,
+        "question_marks": text.count("?") * rate,
+        **{name: len(each.findall(text)) * rate for name, each in frequencies.items()},
+        **_naming(text, rate, language),
+    }
 
 
 def _part(items: Sequence[str], test: Callable[[str], object]) -> float:
@@ -137,7 +131,6 @@ def _naming(text: str, rate: float, language: Language) -> dict[str, float]:
         "named_share": share(sum(any(map(is_name, s.split())) for s in found), len(found)),
         "names": min(20, len(names)),
         "names_rate": len(names) * rate,
-        "address": len(language.address.findall(text)) * rate,
     }
 
 
@@ -157,34 +150,32 @@ def question_features(
     missing = [word for word in body if word not in passage_words]
     names = [m.group() for m in CAPITALISED.finditer(question) if m.start() > 0]
     folded = passage.casefold()
-    return _in_numbers(
-        {
-            "words": len(words),
-            "content_words": len(set(body)),
-            "question_mark": question.rstrip().endswith("?"),
-            "several": question.count("?") > 1
-            or bool(re.search(r"\?\s*\w", question))
-            or any(each.second_question.search(question) for each in either),
-            "question_word": position is not None,
-            "question_word_late": position is not None and position > 2,
-            "opens_with_question_word": position == 0 or (position == 1 and len(words) > 4),
-            "context_reference": any(each.refers_to_text(question) for each in either),
-            "pronouns": len(language.loose_pronoun.findall(question)),
-            "other_language": detected.code != language.code and len(words) > 5,
-            "names": len(names),
-            "numbers": len(numbers(question)),
-            "coverage": share(len(body) - len(missing), len(body)),
-            "missing": len(missing),
-            "absent_numbers": len(numbers(question) - numbers(passage)),
-            "absent_names": sum(name.casefold() not in folded for name in names),
-            "repeated_names": len(names) - len({name.casefold() for name in names}),
-            "repeats": share(len(words) - len(set(words)), len(words)),
-            "capital_or_digit": bool(re.match(r"\W*[^\W_a-zß-ÿ]", question)),
-            "generic": len(set(body)) < (2 if names or numbers(question) else 4),
-            "ungrammatical": bool(language.broken_question.search(question)),
-            "broad": any(each.broad_question.search(question) for each in either),
-        }
-    )
+    return {
+        "words": len(words),
+        "content_words": len(set(body)),
+        "question_mark": question.rstrip().endswith("?"),
+        "several": question.count("?") > 1
+        or bool(re.search(r"\?\s*\w", question))
+        or any(each.second_question.search(question) for each in either),
+        "question_word": position is not None,
+        "question_word_late": position is not None and position > 2,
+        "opens_with_question_word": position == 0 or (position == 1 and len(words) > 4),
+        "context_reference": any(each.refers_to_text(question) for each in either),
+        "pronouns": len(language.loose_pronoun.findall(question)),
+        "other_language": detected.code != language.code and len(words) > 5,
+        "names": len(names),
+        "numbers": len(numbers(question)),
+        "coverage": share(len(body) - len(missing), len(body)),
+        "missing": len(missing),
+        "absent_numbers": len(numbers(question) - numbers(passage)),
+        "absent_names": sum(name.casefold() not in folded for name in names),
+        "repeated_names": len(names) - len({name.casefold() for name in names}),
+        "repeats": share(len(words) - len(set(words)), len(words)),
+        "capital_or_digit": bool(re.match(r"\W*[^\W_a-zß-ÿ]", question)),
+        "generic": len(set(body)) < (2 if names or numbers(question) else 4),
+        "ungrammatical": bool(language.broken_question.search(question)),
+        "broad": any(each.broad_question.search(question) for each in either),
+    }
 
 
 def answer_features(
@@ -200,20 +191,16 @@ def answer_features(
         share(len(question_words & set(language.content_words(s))), len(question_words))
         for s in containing
     )
-    return _in_numbers(
-        {
-            "words": len(tokens(answer)),
-            "verbatim": " ".join(answer.split()).strip(" .").casefold() in folded,
-            "supported": _part(stems, passage_words.__contains__),
-            "in_question": _part(stems, question_words.__contains__),
-            "kind_agrees": kind_agrees(question, answer, language),
-            "sentence_overlap": max(shared, default=0.0),
-            "near": max(
-                (_near(s, answer, question_words, language) for s in containing), default=0.0
-            ),
-            "mentions": min(5, folded.count(bare)) if answer.strip() else 0.0,
-        }
-    )
+    return {
+        "words": len(tokens(answer)),
+        "verbatim": " ".join(answer.split()).strip(" .").casefold() in folded,
+        "supported": _part(stems, passage_words.__contains__),
+        "in_question": _part(stems, question_words.__contains__),
+        "kind_agrees": kind_agrees(question, answer, language),
+        "sentence_overlap": max(shared, default=0.0),
+        "near": max((_near(s, answer, question_words, language) for s in containing), default=0.0),
+        "mentions": min(5, folded.count(bare)) if answer.strip() else 0.0,
+    }
 
 
 def _near(sentence: str, answer: str, question_words: set[str], language: Language) -> float:

@@ -11,9 +11,9 @@ from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 import dspy
-from dspy.lm15 import Config, Message, Request
+from dspy.lm15 import Message
 
-from groundset.programs.adapter import PLAIN_TEXT, share_of_yes
+from groundset.programs.adapter import PLAIN_TEXT, respond, share_of_yes
 from groundset.programs.checks import agree, find_quote, tidy_question
 from groundset.programs.english import Fact, Parse, easy_facts
 from groundset.programs.errors import ModelError
@@ -24,7 +24,7 @@ from groundset.programs.languages import ENGLISH, language_of
 from groundset.programs.outcome import RefusedError, call, outcome, verdict
 from groundset.programs.recipe import Passage, scored
 from groundset.programs.step import STEPS, Program, Step, step
-from groundset.programs.text import has_words, plain
+from groundset.programs.text import has_words, one_line, plain
 from groundset.programs.types import Reject
 
 _MAX_BEFORE, _MAX_BEFORE_SENTENCES = 240, 2
@@ -61,21 +61,14 @@ class Sound(Step):
             ModelError: the model returns no log-probabilities.
         """
         lm = inputs.pop("lm", None) or self.lm or dspy.settings.lm
-        options = Config(
-            max_tokens=1,
-            temperature=0.0,
-            logprobs=20,
-            extensions={"adapter": self.config["adapter"]},
-        )
-        messages = (Message.user(self.prompt(inputs)),)
-        response = lm(
-            Request(
-                model=lm.model,
-                system=self.signature.instructions,
-                messages=messages,
-                config=options,
-            )
-        )
+        options = {
+            "adapter": self.config["adapter"],
+            "max_tokens": 1,
+            "temperature": 0.0,
+            "logprobs": 20,
+        }
+        messages = [Message.user(self.prompt(inputs))]
+        response = respond(lm, self.signature.instructions, messages, options)
         if not response.logprobs:
             raise ModelError(
                 f"{lm.model} returns no log-probabilities, so it cannot decide the step sound"
@@ -277,14 +270,11 @@ class Guided(Program):
 
 
 def tidy_answer(text: str, question: str) -> str:
-    """Return an answer without label, markup, notes, the full stop of a phrase, or "X is" before
-    it.
-    """
-    text = plain(" ".join(text.split()))
-    text = re.sub(r"^(?:answer\s*[:.]|a\s*:)\s*", "", text, flags=re.IGNORECASE).strip()
+    """Return an answer without markup, or "X is" before it."""
+    text = plain(one_line(text))
     if defined := re.fullmatch(r"(?:What|Who) (is|are|was|were) (.+?)\??", question):
         text = re.sub(rf"^{re.escape(defined[2])} {defined[1]} ", "", text, flags=re.IGNORECASE)
-    return text[:-1].rstrip() if re.search(r"\w{2}\.$", text) and text.count(".") == 1 else text
+    return text
 
 
 def _confirms(found: str, question: str, fact: Fact) -> bool:

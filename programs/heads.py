@@ -213,23 +213,22 @@ class StepHeads(BaseModel):
         check_numbers(self.record)
         return self
 
-    def probabilities(
-        self, rows: Sequence[Inputs], encoder: Encoder, vectors: Vectors | None = None
-    ) -> list[Features]:
-        """Return the probability of each output for each row of inputs; ``vectors``: see
-        :meth:`HeadJudge.batch`.
-        """
-        step, texts = HEAD_STEPS[self.step], [row[HEAD_STEPS[self.step].subject] for row in rows]
-        if vectors is None and texts and any(head.embedding for head in self.heads.values()):
-            vectors = encoder.encode(texts)
+    def probabilities(self, rows: Sequence[Inputs], encoder: Encoder) -> list[Features]:
+        """Return the probability of each output for each row of inputs."""
+        if not rows:
+            return []
+        step = HEAD_STEPS[self.step]
+        texts = [row[step.subject] for row in rows]
+        is_embedded = any(head.embedding for head in self.heads.values())
+        vectors: Any = encoder.encode(texts) if is_embedded else [None] * len(texts)
         return [
             {
-                name: head.probability(
-                    features, vector=None if vectors is None else vectors[n], text=texts[n]
-                )
+                name: head.probability(features, vector=vector, text=text)
                 for name, head in self.heads.items()
             }
-            for n, features in enumerate(step.features(rows, encoder) if rows else [])
+            for features, vector, text in zip(
+                step.features(rows, encoder), vectors, texts, strict=True
+            )
         ]
 
 
@@ -290,18 +289,12 @@ class HeadJudge(Program):
             span.set_attribute("step", self.name)
         return self.batch([inputs])[0]
 
-    def batch(
-        self, rows: Sequence[Mapping[str, Any]], vectors: Vectors | None = None
-    ) -> list[dspy.Prediction]:
-        """Judge rows of inputs by name; texts are embedded together, unless the ``vectors`` of the
-        judged are known.
-        """
+    def batch(self, rows: Sequence[Mapping[str, Any]]) -> list[dspy.Prediction]:
+        """Judge rows of inputs by name; texts are embedded together."""
         texts = [
             truncate({name: text for name, text in row.items() if name in _EXAMPLE}) for row in rows
         ]
-        return [
-            self._prediction(row) for row in self.heads.probabilities(texts, self.encoder, vectors)
-        ]
+        return [self._prediction(row) for row in self.heads.probabilities(texts, self.encoder)]
 
     def _prediction(self, found: Mapping[str, float]) -> dspy.Prediction:
         step = HEAD_STEPS[self.name]

@@ -31,10 +31,6 @@ PREMISE = (
     "the first text states or plainly implies everything that the question, which is the second"
     " text, takes for granted; whether it answers the question is of no account"
 )
-STATES = (
-    "the second text, an answer to the question,"
-    " states or plainly implies the first text, in whatever words"
-)
 _LIKELY = 0.5
 # The least confidence of a model that judges questions. Of 48 questions about company documents
 # which a strong writer's own judge had kept, two blind readers signed 2 of the 7 below it, and 35

@@ -17,8 +17,6 @@ from groundset.programs.text import share, tokens
 Pattern = re.Pattern[str]
 
 NEVER = re.compile(r"(?!)")
-# In order of precedence, for questions with several words.
-ASKED = ("amount", "time", "person", "place", "reason")
 
 # Words of web pages and bibliographies in any language.
 _ANY_BOILERPLATE = r"cookies?|copyright|©|newsletter|log ?in|disclaimer"
@@ -118,8 +116,9 @@ class Language:
     disclaiming: Pattern = NEVER  # beginnings of words in disclaimers and licences
     definite_start: Pattern = NEVER  # a definite article and a word in lower case
     address: Pattern = NEVER  # pronouns of the first and second person
-    # Regular expressions of the words that ask for a kind of thing, one of ``ASKED``, and of those
-    # that make an answer a time, beside numbers, or an amount, beside digits.
+    # Regular expressions of the words that ask for an amount, a time, a person, a place or a
+    # reason, of which the first one counts, and of those that make an answer a time, beside
+    # numbers, or an amount, beside digits.
     asks: Mapping[str, str] = field(default_factory=dict)
     months: str = ""
     time_words: str = ""
@@ -158,22 +157,15 @@ class Language:
         return bool(answer) and self.refusal.match(answer) is None
 
     def asked_for(self, question: str) -> str | None:
-        """Return the kind of thing that the words of a question ask for, one of ``ASKED``; None if
-        they do not say.
+        """Return the kind of thing that the words of a question ask for, a key of ``asks``; None
+        if they do not say.
         """
-        return next((kind for kind, pattern in self._asks if pattern.search(question)), None)
+        kinds = self.asks.items()
+        return next((kind for kind, words in kinds if re.search(words, question, re.I)), None)
 
     def can_be(self, kind: str, answer: str) -> bool:
         """Return whether an answer can be a ``time`` or an ``amount``."""
         return self._forms[kind].search(answer) is not None
-
-    @cached_property
-    def _asks(self) -> tuple[tuple[str, Pattern], ...]:
-        return tuple(
-            (kind, re.compile(self.asks[kind], re.IGNORECASE))
-            for kind in ASKED
-            if kind in self.asks
-        )
 
     @cached_property
     def _forms(self) -> dict[str, Pattern]:

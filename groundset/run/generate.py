@@ -232,6 +232,7 @@ def _open_models(
     parser = open_parser(options.parser, notify=progress.note) if options.guided else None
     progress.phase(f"Opening {options.embedder}")
     embedder = open_embedder(options.embedder, notify=progress.note)
+    progress.note(_told(options, lm, critic))
     reranker = open_reranker(options.reranker, notify=progress.note) if options.reranker else None
     setup = _Setup(options, lm, critic, embedder, parser, reranker, compiled, journal, progress)
     if which not in (SHIPPED, NONE):
@@ -246,6 +247,21 @@ def _used(own: Compiled, setup: _Setup) -> str:
     left_out = ", ".join(f"{count} of {name}" for name, count in own.blank.items())
     blank = f"; demos left out that show no output: {left_out}" if left_out else ""
     return f"--compiled {setup.options.compiled}: {used}{blank}"
+
+
+def _told(options: GenerateOptions, lm: Model, critic: Model | None) -> str:
+    """Return in one line who writes, who judges, and which forms of question are asked for."""
+    if options.questions:
+        return f"{lm.name} reads and answers your questions"
+    if options.recipe not in RECIPES:
+        return f"{options.recipe}, your own program, asks and judges; by default with {lm.name}"
+    guided = "completes questions that a parser begins (--guided)"
+    writes = guided if options.guided else "writes the questions"
+    by = {"head": "fitted classifiers judge", "lm": f"{(critic or lm).name} judges"}
+    judges = by.get(str(options.critic), f"{options.critic} judges")
+    total = sum(options.mix.values())
+    forms = ", ".join(f"{name} {weight / total:.0%}" for name, weight in options.mix.items())
+    return f"{lm.name} {writes}, {judges} them; forms of question: {forms}"
 
 
 def _begun(setup: _Setup, identity: Mapping[str, Any]) -> tuple[Corpus, Store]:

@@ -66,6 +66,8 @@ def _metrics(run: Run) -> Iterator[tuple[str, float]]:
     yield from ((name, value) for name, value in record.items() if isinstance(value, int | float))
     yield "rejects", len(run.rejects)
     if samples:
+        for name in ("calls", "prompt_tokens"):
+            yield f"{name}_per_sample", record.get(name, 0) / len(samples)
         yield "found_first", sum(sample.retrieval.rank == 1 for sample in samples) / len(samples)
     for step, decisions in record["counts"].items():
         if decisions["refused"]:

@@ -113,6 +113,7 @@ def test_run_with_figures_parameters_and_a_dataset_with_contexts(store, run):
     line = log_run(run, store)
     found = logged(store, line)
     assert line == f"MLflow run {found.info.run_id} in {store.where}"
+    assert found.data.metrics["calls_per_sample"] == 12
     assert found.data.metrics.keys() >= {
         "accepted",
         "prompt_tokens",

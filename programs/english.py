@@ -18,6 +18,7 @@ from groundset.programs.text import (
     NAME,
     SENTENCE_END,
     has_words,
+    one_line,
     title_of,
     tokens,
     without_brackets,
@@ -148,7 +149,7 @@ def _named(asked: _Asked | None, topic: str, passage: str) -> _Asked | None:
     if asked is None:
         return None
     sentence, subject = asked.clause.verb.doc, asked.clause.subject
-    text = without_brackets(" ".join(asked.words.split()))
+    text = one_line(asked.words)
     full = syntax.in_full(text, title_of(topic), sentence, passage)
     malformed = (
         len(full.split()) not in _QUESTION_WORDS

@@ -151,7 +151,7 @@ def _without_asides(head: Any) -> list[Any]:
             inner = [other.i for other in token.subtree]
             before, after = head.doc[inner[0] - 1], head.doc[min(inner[-1] + 1, len(head.doc) - 1)]
             opens = before.text in (",", "(")
-            closes = after.i > head.right_edge.i or (after.is_punct and after.text != ":")
+            closes = after.i > head.right_edge.i or after.is_punct
             if opens and closes:
                 dropped.update((before.i, *inner))
     return [token for token in head.subtree if token.i not in dropped]

@@ -233,8 +233,7 @@ def kind_agrees(question: str, answer: str, language: Language) -> bool:
 def agreement(first: str, second: str) -> float:
     """Return the token F1 of two answers."""
     left, right = Counter(tokens(first)), Counter(tokens(second))
-    shared = sum((left & right).values())
-    return 2 * shared / (sum(left.values()) + sum(right.values())) if shared else 0.0
+    return share(2 * (left & right).total(), left.total() + right.total())
 
 
 def answers_agree(found: str, expected: str, language: Language) -> bool:

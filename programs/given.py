@@ -206,8 +206,6 @@ def _unsure(draft: Draft, unsure: Sequence[_Reading], facts: dict[str, Any]) -> 
 
 def no_question(text: str) -> str | None:
     """Return why a text cannot be a question, None if it may be one."""
-    if not text.strip():
-        return "it is empty"
     if not any(map(str.isalpha, text)):
         return "it has no letters"
     if set(tokens(text)) <= _COURTESIES:

@@ -116,7 +116,7 @@ def call(step: Any, /, **inputs: Any) -> dspy.Prediction:
     try:
         return step(**inputs)
     except AdapterParseError as error:
-        reason = " ".join(str(error.message if hasattr(error, "message") else error).split())
+        reason = one_line(error)
         question = inputs.get("question") or None
         name = getattr(step, "name", type(step).__name__)
         raise RefusedError(

@@ -10,10 +10,8 @@ import pytest
 
 ROOT = Path(__file__).parents[1]
 LONGEST_FILE = 500
-# 172,000 tokens was the limit before users' wording, agreement with their questions, and what was
-# mended of texts, answers and gates, 183,500 before staged programs, resumed compiles, programs,
-# readers and optimizers of users' own; 165,000 is the aim of all.
-MOST_TOKENS, MOST_TEST_TOKENS, MOST_FILES = 186_500, 120_000, 135
+# 165,000 tokens of our own is the aim.
+MOST_TOKENS, MOST_TEST_TOKENS, MOST_FILES = 166_000, 117_000, 132
 NO_NAMES = {"utils", "util", "helpers", "helper", "common", "misc", "manager"}
 DOCUMENTED = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
 UNCOUNTED = {

@@ -267,5 +267,5 @@ def test_columns_of_questions_and_answers_can_be_named(tmp_path):
     corpus = read_corpus(named, notify=said.append)
     assert corpus.chunks[0].text.startswith("| no | question | Mend |\n")
     assert said == ["tickets.csv: there is no column Cure (--columns)"]
-    with refuses("--columns query=a: choose one of question, answer"):
+    with refuses("--columns query=a: input should be 'question' or 'answer'"):
         CorpusOptions.parse({"columns": "query=a"})

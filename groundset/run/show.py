@@ -81,6 +81,11 @@ def account(run: Run) -> Iterator[str]:
             f"{counted(record['unsure'], 'question')} unsure: `groundset review` shows what was"
             " read, and takes your answers."
         )
+    if unsaid := sum(bool(sample.readings) for sample in run.samples):
+        yield (
+            f"{counted(unsaid, 'question')} that the documents seem not to answer:"
+            " `groundset review` shows what was read."
+        )
     if record["kinds"]:
         yield f"Kinds of question: {listed(record['kinds'])}."
     if record["reason"]:

@@ -34,6 +34,11 @@ _RAISED = 4  # half points; as much is another way to write an exponent or an in
 _FORMULAS = ["m:f", "m:acc", "m:bar", "m:d", "m:groupChr"]
 _VML = "urn:schemas-microsoft-com:vml"
 _INTEGRAL = {"m:val": "∫"}
+# Of converted sheets: cells without a value, rows of such cells, and a title in the place of the
+# header.
+_NO_VALUE = re.compile(r"(?<=\| )(?:NaN|Unnamed: \d+)(?= \|)")
+_NO_VALUES = re.compile(r"^[| ]+\n", re.MULTILINE)
+_TITLE_ROW = re.compile(r"^\| ([^|\n]+) \|(?:  \|)+\n(\|[-| ]+\|)\n(.+)$", re.MULTILINE)
 _DOCUMENT_TYPE = re.compile(rb"<\0*!\0*D\0*O\0*C\0*T\0*Y\0*P\0*E")  # in UTF-8 and UTF-16
 
 
@@ -50,6 +55,7 @@ def parse_office(data: bytes, suffix: str) -> Parsed:
         markdown = _READERS[suffix](data)
     else:
         markdown = _converted(_texts_only(data, suffix), suffix)
+        markdown = sheets(markdown) if suffix == ".xlsx" else markdown
     parse = parse_markdown if suffix in _READERS else parse_converted
     parsed = parse(clean(markdown))
     if suffix in _RECORDS and sum(heading.level == 1 for heading in parsed.headings) != 1:
@@ -193,6 +199,14 @@ def _converted(stream: io.BytesIO, suffix: str) -> str:
         return str(converter.convert(stream, about, **MARKDOWN_OPTIONS).markdown)
     except MissingDependencyException:
         raise UnparsableError(f"needs pip install 'markitdown[{suffix[1:]}]'") from None
+
+
+def sheets(markdown: str) -> str:
+    """Return converted sheets without cells and rows of nothing; the title of a table stands above
+    it, and the row below the title is its header.
+    """
+    stated = _NO_VALUES.sub("", _NO_VALUE.sub("", markdown))
+    return _TITLE_ROW.sub(r"\1\n\n\3\n\2", stated)
 
 
 def _markitdown() -> ModuleType:

@@ -6,6 +6,7 @@ import pytest
 from foreign_files import PROSE, archive, docx, outline, parsed
 
 from groundset.corpus.parsing import UnparsableError, parse
+from groundset.corpus.parsing.office import sheets
 
 MATH = "http://schemas.openxmlformats.org/officeDocument/2006/math"
 
@@ -209,3 +210,26 @@ def test_book():
     page = f"<html><body><h1>Kilns</h1><p>{PROSE}</p></body></html>"
     files = {"META-INF/container.xml": container, "o/c.opf": package, "o/a.xhtml": page}
     assert f"# Kilns\n\n{PROSE}" in parse(archive(files), ".epub").text
+
+
+def test_the_title_of_a_sheet_is_no_header():
+    converted = """## Tolls
+| Tolls of the Lower Bridge | Unnamed: 1 | Unnamed: 2 |
+| --- | --- | --- |
+| NaN | NaN | NaN |
+| Vehicle | Crowns | Valid |
+| Cart | 4 | NaN |
+
+## Hours
+| Day | Opens |
+| --- | --- |
+| Monday | 9 |
+"""
+    assert sheets(converted).splitlines()[1:6] == [
+        "Tolls of the Lower Bridge",
+        "",
+        "| Vehicle | Crowns | Valid |",
+        "| --- | --- | --- |",
+        "| Cart | 4 |  |",
+    ]
+    assert sheets(converted).endswith(converted[converted.index("## Hours") :])

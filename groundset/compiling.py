@@ -228,7 +228,7 @@ def _for_model(name: str, options: CompileOptions, progress: Progress) -> Report
         )
         if options.metric:
             work = replace(work, metric=imported(options.metric, "--metric"))
-        begun = _begin(journal, name, model, options)
+        begun = _begin(journal, name, model, options, served)
         Compiled(begun.states).apply([work.program])
         if options.optimizer == FINETUNE:
             report = _trained(work, model.name, options, progress)
@@ -255,8 +255,10 @@ def _training(name: str, options: CompileOptions) -> Path:
     return options.out / f"{name}.training"
 
 
-def _begin(journal: Store, name: str, model: Model, options: CompileOptions) -> _Begun:
-    """Return how a compile began: now, or when the same one was stopped before its end."""
+def _begin(journal: Store, name: str, model: Model, options: CompileOptions, served: str) -> _Begun:
+    """Return how a compile began: now, with what is served, or when the same one was stopped before
+    its end.
+    """
     identity = {
         "options": options.model_dump(mode="json", exclude=options.with_fact("free")),
         "labels": {file.name: file_sha256(file) for file in with_own(options.labels)},
@@ -266,13 +268,12 @@ def _begin(journal: Store, name: str, model: Model, options: CompileOptions) -> 
     known = journal.meta(name)
     if known and known["identity"] == identity:
         return _Begun.model_validate(known)
-    served = load_compiled(str(options.out) if options.out.exists() else SHIPPED, model.name)
     rmtree(_training(name, options), ignore_errors=True)
     begun = _Begun(
         identity=identity,
         started=datetime.now(UTC),
         usage=journal.usage(),
-        states=served.states,
+        states=load_compiled(served, model.name).states,
     )
     journal.set_meta(name, begun.model_dump(mode="json"))
     return begun

@@ -294,19 +294,14 @@ class _Record(BaseCallback):
         """How many different calls were made: what is asked again is answered by the journal."""
         return len(self._asked)
 
-    def on_evaluate_start(self, call_id: str, instance: Any, inputs: dict[str, Any]) -> None:  # noqa: ARG002 - DSPy's names
+    def on_evaluate_start(self, call_id: str, inputs: dict[str, Any], **_: Any) -> None:
         self._evaluated[call_id] = self.candidate(state_of(inputs["program"]))
 
-    def on_evaluate_end(
-        self,
-        call_id: str,
-        outputs: Any,
-        exception: BaseException | None = None,  # noqa: ARG002
-    ) -> None:
+    def on_evaluate_end(self, call_id: str, outputs: Any, **_: Any) -> None:
         for example, _, score in outputs.results if outputs else ():
             self._evaluated[call_id].scores[str(example.get("id"))] = float(score)
 
-    def on_lm_start(self, call_id: str, instance: Any, inputs: dict[str, Any]) -> None:  # noqa: ARG002
+    def on_lm_start(self, instance: Any, inputs: dict[str, Any], **_: Any) -> None:
         """Count a call that was not made before, and end the compile if it is one too many."""
         call = digest([instance.model, instance.kwargs, inputs])
         if call in self._asked:

@@ -105,7 +105,7 @@ def fitted_judge(embedder: str = DEFAULT_EMBEDDER) -> "HeadJudge":
 
 def guided_parts(compiled: str = "shipped", embedder: str = DEFAULT_EMBEDDER) -> dict[str, Any]:
     """Return what the program of guided models is built of: a parser of English, and heads."""
-    from groundset.models.open import open_parser
+    from groundset.models.parser import open_parser
 
     return {"parse": open_parser(DEFAULT_PARSER), **_heads(compiled, embedder)}
 

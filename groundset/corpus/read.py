@@ -4,11 +4,11 @@ with a reason.
 
 import hashlib
 import json
-import os
 import re
 import sys
 import unicodedata
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
 from pkgutil import resolve_name
@@ -92,7 +92,9 @@ class Reader:
         """Read the file of a row."""
         request = json.loads(row["request"])
         path = request["path"]
-        size = os.path.getsize(path) if os.path.isfile(path) else 0  # noqa: PTH113, PTH202 - pathlib raises
+        size = 0
+        with suppress(OSError, ValueError):  # reading it says why
+            size = Path(path).stat().st_size
         megabytes = min(size / (1 << 20), MAX_FILE_MB)
         try:
             answer = self._process(request, SECONDS + SECONDS_PER_MB * megabytes)

@@ -1,4 +1,4 @@
-"""Open language models by what users call them, and parsers of the catalogue.
+"""Open language models by what users call them.
 
 | specification | meaning |
 |---|---|
@@ -21,7 +21,7 @@ import dataclasses
 import logging
 import re
 import threading
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager, suppress
 from importlib import metadata
 from pathlib import Path
@@ -52,9 +52,7 @@ from groundset.options import Name, near_matches
 from groundset.programs.errors import (
     GroundsetError,
     InputError,
-    ModelError,
     UnknownModelError,
-    first_line,
 )
 from groundset.programs.text import digest
 
@@ -66,10 +64,6 @@ _LOG = logging.getLogger("dspy.clients.lm")
 _TIMES_SIZE, _BASE_MB = 12, 4096
 _BASE_SECONDS, _MB_PER_SECOND = 60, 20
 _MAX_REASON = 500  # characters
-# Characters; longer sentences are truncated to limit memory. Sentences of more than 60 words get no
-# questions.
-_MAX_LENGTH = 5_000
-_BATCH = 128  # sentences; takes half the time of parsing them one by one
 
 
 class Spec(NamedTuple):
@@ -378,37 +372,3 @@ def load_once(files: list[str]) -> str:
     except (GroundsetError, lm15.LM15Error) as error:
         return str(error).split("cannot load this model: ")[-1] or type(error).__name__
     return ""
-
-
-class Parser:
-    """A loaded pipeline; safe to share between threads."""
-
-    def __init__(self, name: str, sha256: str, pipeline: Any) -> None:
-        """Wrap a spaCy pipeline by its name in the catalogue and the hash of its weights; see
-        :func:`open_parser`.
-        """
-        self.name, self.sha256, self._pipeline = name, sha256, pipeline
-        self._lock = threading.Lock()
-
-    def __call__(self, sentences: Sequence[str]) -> list[Any]:
-        """Return spaCy's parses of sentences, which are truncated if they are very long."""
-        asked = (sentence[:_MAX_LENGTH] for sentence in sentences)
-        with self._lock:
-            return list(self._pipeline.pipe(asked, batch_size=_BATCH))
-
-
-def open_parser(spec: str, *, notify: Notify = say_err) -> Parser:
-    """Load a parser of the catalogue, pulled if it is missing.
-
-    Raises:
-        UnknownModelError: there is no such parser.
-        ModelError: the files cannot be loaded.
-    """
-    entry = get_entry(spec, "parser")
-    path = pull(spec, notify=notify)
-    import spacy
-
-    try:
-        return Parser(spec, entry.sha256, spacy.load(path))
-    except (OSError, ValueError) as error:
-        raise ModelError(f"parser {spec} cannot be loaded: {first_line(error)}") from error

@@ -11,7 +11,8 @@ from typing import Any, NamedTuple
 
 from groundset import __version__
 from groundset.corpus.corpus import Corpus, documents_digest, read_corpus
-from groundset.models.open import Model, Parser, open_model, open_parser, size_of
+from groundset.models.open import Model, open_model, size_of
+from groundset.models.parser import Parser, open_parser
 from groundset.options import option_name
 from groundset.printing import Progress, say
 from groundset.programs.errors import GroundsetError, InputError, RunError, TrackingError

@@ -207,7 +207,7 @@ def test_what_no_gold_row_has_is_read_by_a_judge(server, monkeypatch):
 def test_program_of_guided_models(server, monkeypatch, word_encoder):
     shipped = load_compiled("shipped", "").heads["judge"]
     monkeypatch.setattr(embed, "open_embedder", lambda _: word_encoder(shipped.embedder))
-    monkeypatch.setattr(models.open, "open_parser", lambda _: None)
+    monkeypatch.setattr("groundset.models.parser.open_parser", lambda _: None)
     monkeypatch.setattr(guided, "easy_facts", lambda *_: [Fact(FACT, "Jonas Alder", "Who built")])
     work = groundset.step("guided")
     assert (work.program.judge.name, work.program.grounding.name) == ("judge", "grounding")

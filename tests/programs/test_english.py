@@ -12,7 +12,7 @@ pytestmark = pytest.mark.model
 
 @pytest.fixture(scope="module")
 def facts() -> Facts:
-    from groundset.models.open import open_parser
+    from groundset.models.parser import open_parser
 
     parser = open_parser("en-core-web-sm")
     return lambda passage, topic="": easy_facts(passage, topic, parser)

@@ -5,9 +5,9 @@ import json
 import pytest
 from refusal import refuses
 
-from groundset.models import open as opening
+from groundset.models import parser
 from groundset.models.fetch import ListOptions, PullOptions, list_models, pull_models
-from groundset.models.open import Parser, open_parser
+from groundset.models.parser import Parser, open_parser
 from groundset.programs.errors import UnknownModelError
 
 SENTENCES = [
@@ -39,7 +39,7 @@ def test_sentences_are_parsed_together_with_the_same_results(opened):
 
 @pytest.mark.model
 def test_long_sentences_are_cut(opened, monkeypatch):
-    monkeypatch.setattr(opening, "_MAX_LENGTH", 10)
+    monkeypatch.setattr(parser, "_MAX_LENGTH", 10)
     [cut] = opened(["The bridge was opened."])
     assert cut.text == "The bridge"
 
